@@ -1,0 +1,3 @@
+"""quoth: answers about scientific papers, every sentence backed by a checked, verbatim quote."""
+
+__version__ = "0.1.0"
