@@ -1,0 +1,198 @@
+"""Settings in, working objects out: the one place where parts are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from rag import environment
+from rag.embed import BUNDLED, BUNDLED_NAME, OpenAIEmbedder, SentenceTransformerEmbedder
+from rag.errors import ModelError, StoreError
+from rag.index import Indexer, Report, heal, writer_lock
+from rag.lexical import LexicalIndex
+from rag.pipeline import LLM, Quoth
+from rag.retrieve import HybridRetriever
+from rag.settings import Settings
+from rag.store import Store
+from rag.types import Embedder
+
+NO_VECTORS = "none"
+
+
+class PlaceholderEmbedder:
+    """Stands in where papers are searched by words only: every text has the same vector."""
+
+    identity: dict[str, str | int] = {
+        "model": NO_VECTORS,
+        "sha256": "",
+        "dimension": 2,
+        "window": 1_000_000,
+        "prompts": "[]",
+    }
+
+    def documents(self, texts: Sequence[str], /):  # type: ignore[no-untyped-def]
+        import numpy as np
+
+        return np.tile(np.asarray([1.0, 0.0], dtype=np.float32), (len(texts), 1))
+
+    def query(self, text: str, /):  # type: ignore[no-untyped-def]
+        return self.documents([text])[0]
+
+    def token_count(self, text: str, /) -> int:
+        return len(text.split())
+
+
+def open_store(settings: Settings) -> Store:
+    """The library's store; nothing is created."""
+    token = settings.chroma_token.get_secret_value() if settings.chroma_token else ""
+    return Store(settings.library_folder, settings.library, settings.chroma_url, token)
+
+
+def open_quoth(settings: Settings) -> Quoth:
+    """A library that can be asked.
+
+    Raises StoreError when it is missing, empty or made by another encoder; ModelError when a model is not there.
+    """
+    store = open_store(settings)
+    if not store.exists() or not store.catalog():
+        raise StoreError(f"the library {settings.library!r} is empty: run `quoth index PATH` first")
+    embedder = None if settings.retriever == "lexical" else make_embedder(settings, store)
+    lexical = LexicalIndex(settings.library_folder)
+    _heal_if_free(store, lexical, settings)
+    retriever = HybridRetriever(store, lexical, embedder, settings.retriever, make_reranker(settings))
+    llm, notices = make_llm(settings)
+    return Quoth(settings, store, lexical, retriever, embedder, llm, notices)
+
+
+def open_catalog(settings: Settings) -> Quoth:
+    """A library whose papers can be listed and shown: no encoder, no LLM."""
+    store = open_store(settings)
+    if not store.exists():
+        raise StoreError(f"the library {settings.library!r} is empty: run `quoth index PATH` first")
+    lexical = LexicalIndex(settings.library_folder)
+    return Quoth(settings, store, lexical, HybridRetriever(store, lexical, None, "lexical"))
+
+
+def make_indexer(settings: Settings) -> Indexer:
+    """The writer of a library; its encoder loads when there is something to embed."""
+    store = open_store(settings)
+
+    def embedder() -> Embedder:
+        return make_embedder(settings, store)
+
+    return Indexer(
+        store, LexicalIndex(settings.library_folder), settings.library_folder, embedder, settings.passage_tokens
+    )
+
+
+def index_paths(
+    settings: Settings, paths: Sequence[Path], progress: Callable[[int, int | None], None] | None = None
+) -> Report:
+    """Read files and folders into the library; ``progress(done, total)`` is called as records are settled.
+
+    Raises CorpusError for a path that cannot be read, StoreError when the library cannot be written.
+    """
+    from rag import formats
+
+    return make_indexer(settings).index(formats.read(paths), progress)
+
+
+def make_embedder(settings: Settings, store: Store) -> Embedder:
+    """The encoder of the settings, checked against the one that made the library.
+
+    Raises StoreError when they differ: vectors of two encoders cannot be compared.
+    """
+    known = store.embedder if store.exists() else None
+    wanted = settings.embedding_model
+    if known and known["model"] == NO_VECTORS and settings.retriever != "lexical":
+        raise StoreError(
+            f"the library {settings.library!r} was indexed for words only: set QUOTH_RETRIEVER=lexical, "
+            "or index the files into another library (--library NAME)"
+        )
+    if known is None and settings.retriever == "lexical":
+        return PlaceholderEmbedder()
+    if known and known["model"] == NO_VECTORS:
+        return PlaceholderEmbedder()
+    _refuse_other(known, BUNDLED_NAME if wanted == BUNDLED else wanted, settings)  # before a slow load
+    embedder = _load_embedder(
+        wanted,
+        settings.embedding_dtype,
+        settings.passage_tokens,
+        settings.key() if wanted.startswith("openai:") else "",
+        settings.openai_base_url,
+    )
+    if known and known != embedder.identity:
+        differs = ", ".join(k for k in known if known[k] != embedder.identity.get(k))
+        raise StoreError(
+            f"the library {settings.library!r} was made by another state of {known['model']} ({differs} differ): "
+            "restore the setting, or index the files into another library (--library NAME)"
+        )
+    return embedder
+
+
+def _refuse_other(known: dict[str, str | int] | None, model: str, settings: Settings) -> None:
+    if known and known["model"] != model:
+        setting = BUNDLED if known["model"] == BUNDLED_NAME else known["model"]
+        raise StoreError(
+            f"the library {settings.library!r} was made with the encoder {known['model']}, not {model}: "
+            f"set QUOTH_EMBEDDING_MODEL={setting}, or index the files into another library (--library NAME)"
+        )
+
+
+@lru_cache(maxsize=2)
+def _load_embedder(model: str, dtype: str, window: int, key: str, base_url: str) -> Embedder:
+    if model.startswith("openai:"):
+        return OpenAIEmbedder(model.removeprefix("openai:"), key, base_url)
+    return SentenceTransformerEmbedder(model, dtype, window)
+
+
+def make_reranker(settings: Settings) -> Callable[[str, Sequence[str]], Sequence[float]] | None:
+    """The cross-encoder of the settings as a function of question and texts to logits, if one is set."""
+    if not settings.reranker:
+        return None
+    local = Path(settings.reranker).expanduser().is_dir()
+    environment.prepare(offline=local)
+    from sentence_transformers import CrossEncoder
+
+    try:
+        model = CrossEncoder(str(Path(settings.reranker).expanduser()) if local else settings.reranker)
+    except (OSError, ValueError) as e:
+        raise ModelError(f"cannot load the reranker {settings.reranker}: set QUOTH_RERANKER to a folder or name") from e
+    return lambda question, texts: [float(x) for x in model.predict([(question, t) for t in texts])]
+
+
+def make_llm(settings: Settings) -> tuple[LLM | None, list[str]]:
+    """The LLM of the settings, or None for extractive answers, with what the user should know about the choice.
+
+    Raises ModelError when the LLM is asked for and no model is set.
+    """
+    if settings.answerer == "extractive":
+        return None, []
+    if not settings.llm_model:
+        if settings.answerer == "llm":
+            raise ModelError("the answerer is llm but no model is set: set QUOTH_LLM_MODEL (and OPENAI_API_KEY)")
+        if settings.openai_api_key:
+            return None, ["OPENAI_API_KEY is set, but no model: set QUOTH_LLM_MODEL to have the LLM answer."]
+        return None, []
+    from rag.llm import LLMAnswerer
+
+    llm = LLMAnswerer(
+        settings.llm_model,
+        base_url=settings.openai_base_url,
+        api_key=settings.key(),
+        timeout=settings.llm_timeout,
+        retries=settings.llm_retries,
+    )
+    return llm, []
+
+
+def _heal_if_free(store: Store, lexical: LexicalIndex, settings: Settings) -> None:
+    """Repair the word index after an interrupted run, unless a writer is at work: then its files are read as is."""
+    if store.generation % 2 == 0 and lexical.generation == store.generation:
+        return
+    try:
+        with writer_lock(settings.library_folder):
+            heal(store, lexical)
+    except StoreError:
+        return

@@ -1,0 +1,109 @@
+"""BM25 on disk by tantivy: derived from the store, rebuilt from it when they disagree; the only file that knows it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rag.errors import StoreError
+from rag.passages import embedded_text
+from rag.text import analyzer, content_words, plain
+from rag.types import Paper
+
+_HEAP = 64_000_000  # bytes of the writer's buffer
+
+
+class LexicalIndex:
+    """Papers by the words of title and abstract. ``generation`` says which state of the store it mirrors."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "lexical"
+        self._index: Any = None
+
+    @property
+    def generation(self) -> int:
+        """The store's generation at the last commit, -1 when there is none."""
+        try:
+            return int(self._stamp.read_text())
+        except (OSError, ValueError):
+            return -1
+
+    def update(self, papers: Iterable[Paper], removed: Sequence[str], generation: int) -> None:
+        """Replace these papers, take the removed ones out, and mirror ``generation``."""
+        from tantivy import Document
+
+        writer = self._open().writer(_HEAP, 1)
+        for paper_id in removed:
+            writer.delete_documents_by_term("paper_id", paper_id)
+        for paper in papers:
+            writer.delete_documents_by_term("paper_id", paper.paper_id)
+            text = plain(embedded_text(paper.title, paper.abstract))
+            writer.add_document(Document(paper_id=[paper.paper_id], text=[text]))
+        writer.commit()
+        writer.wait_merging_threads()
+        self._stamp.write_text(str(generation))
+        self.reload()
+
+    def rebuild(self, papers: Iterable[Paper], generation: int) -> None:
+        """Make it anew from all papers."""
+        self._index = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self.update(papers, (), generation)
+
+    def reload(self) -> None:
+        """See what another process has committed."""
+        if self._index is not None:
+            self._index.reload()
+
+    def search(self, question: str, n: int, only: Sequence[str] | None = None) -> list[tuple[str, float]]:
+        """(paper id, BM25 score), best first, at most ``n``; only papers that share a subject word with the question.
+
+        ``only`` restricts to these papers. k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009).
+        """
+        from tantivy import Occur, Query
+
+        index = self._open()
+        words = list(dict.fromkeys(content_words(question)))
+        if not words or (only is not None and not only):
+            return []
+        schema = index.schema
+        query = Query.boolean_query([(Occur.Should, Query.term_query(schema, "text", w)) for w in words])
+        if only is not None:
+            allowed = Query.const_score_query(Query.term_set_query(schema, "paper_id", list(only)), 0.0)
+            query = Query.boolean_query([(Occur.Must, query), (Occur.Must, allowed)])
+        searcher = index.searcher()
+        hits = searcher.search(query, n).hits
+        return [(searcher.doc(address)["paper_id"][0], float(score)) for score, address in hits]
+
+    def frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
+        """Number of papers, and in how many of them each (stemmed) word stands."""
+        searcher = self._open().searcher()
+        return searcher.num_docs, {w: searcher.doc_freq("text", w) for w in words}
+
+    @property
+    def _stamp(self) -> Path:
+        return self._folder / "generation"
+
+    def _open(self) -> Any:
+        if self._index is None:
+            from tantivy import Index, SchemaBuilder
+
+            builder = SchemaBuilder()
+            builder.add_text_field("paper_id", stored=True, tokenizer_name="raw", index_option="basic")
+            builder.add_text_field("text", stored=False, tokenizer_name="quoth", index_option="freq")
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                try:
+                    self._index = Index(builder.build(), str(self._folder))
+                except ValueError:  # damaged, or of an older schema: it is derived, so it can go
+                    shutil.rmtree(self._folder, ignore_errors=True)
+                    self._folder.mkdir(parents=True, exist_ok=True)
+                    self._index = Index(builder.build(), str(self._folder))
+            except OSError as e:
+                raise StoreError(
+                    f"cannot open the word index in {self._folder} ({e.strerror}): check QUOTH_HOME"
+                ) from e
+            self._index.register_tokenizer("quoth", analyzer())
+        return self._index

@@ -1,0 +1,347 @@
+"""Sentences, words and folding: the only place that cuts text into pieces."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+from typing import Any
+
+from rag.types import Sentence
+
+# Enumerators such as "(1)", "(ii)" or "1)" and the stops inside $…$ end no sentence. They are masked by text of equal
+# length before splitting, so that offsets stay those of the original.
+_NO_BOUNDARY = re.compile(r"\((?:\d{1,2}|[ivx]{1,4}|[a-h])\)|(?<=[\s:;,])\d{1,2}\)|\$[^$\n]{1,200}\$")
+# The splitter takes these for boundaries, or overlooks them.
+_ABBREVIATION_END = re.compile(
+    r"(?:\b(?:e\.g|i\.e|cf|vs|resp|approx|w\.r\.t|et al|Fig|Figs|Eq|Eqs|Sec|Ref|Refs|Tab|No|Dr|Prof|St)\.)\s*$"
+)
+_BLANKS = re.compile(r"\s*")
+
+
+def sentences(text: str) -> list[Sentence]:
+    """The sentences of an abstract, in order, outer blanks left out; ``text[s.start:s.end] == s.text``.
+
+    Boundaries come from ``sentencex``. A piece that ends in an abbreviation, or that holds no letter or digit, is
+    joined to its neighbour.
+    """
+    return list(_sentences(text))
+
+
+@lru_cache(maxsize=4096)
+def _sentences(text: str) -> tuple[Sentence, ...]:
+    from sentencex import get_sentence_boundaries
+
+    masked = _NO_BOUNDARY.sub(lambda m: "x" * len(m[0]), text)
+    spans: list[tuple[int, int]] = []
+    for b in get_sentence_boundaries("en", masked):
+        start, end = b["start_index"], b["end_index"]
+        if (not any(c.isalnum() for c in text[start:end]) and spans) or (
+            spans and _ABBREVIATION_END.search(masked[: spans[-1][1]][-24:]) and "\n\n" not in text[:start][-3:]
+        ):
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    found = []
+    for start, end in spans:
+        piece = text[start:end]
+        left = len(piece) - len(piece.lstrip())
+        piece = piece.strip()
+        if piece:
+            found.append(Sentence(piece, start + left, start + left + len(piece)))
+    return tuple(found)
+
+
+_LATEX_COMMAND = re.compile(r"\\[a-z]+\s*(?=\{)|\\[,;:! ]|[${}]")
+_MARKDOWN = re.compile(r"[*`]|(?<!\w)_+|_+(?!\w)")
+_DASHES = re.compile("[\u2010-\u2015\u2212]")
+
+
+@lru_cache(maxsize=8192)
+def plain(text: str) -> str:
+    """Fold what is written differently but reads the same: width, case, LaTeX, Markdown, dashes, quotes, blanks.
+
+    For matching only: offsets are lost.
+    """
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = text.replace("\\times", "×").replace("\\%", "%")
+    text = _LATEX_COMMAND.sub("", text)
+    text = _MARKDOWN.sub("", text)
+    text = _DASHES.sub("-", text).replace("‘", "'").replace("’", "'")
+    return " ".join(text.split())
+
+
+# Words that carry no subject in a question or claim about papers, beyond the usual English stop words.
+_QUESTION_WORDS = frozenset(
+    [
+        "what",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "when",
+        "where",
+        "why",
+        "how",
+        "does",
+        "do",
+        "did",
+        "done",
+        "doing",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "has",
+        "have",
+        "had",
+        "can",
+        "could",
+        "should",
+        "would",
+        "will",
+        "may",
+        "might",
+        "must",
+        "shall",
+        "there",
+        "here",
+        "it",
+        "its",
+        "they",
+        "them",
+        "their",
+        "this",
+        "that",
+        "these",
+        "those",
+        "he",
+        "she",
+        "we",
+        "our",
+        "you",
+        "your",
+        "i",
+        "me",
+        "my",
+        "one",
+        "ones",
+        "any",
+        "anyone",
+        "anything",
+        "anybody",
+        "someone",
+        "something",
+        "thing",
+        "things",
+        "paper",
+        "papers",
+        "work",
+        "works",
+        "study",
+        "studies",
+        "abstract",
+        "abstracts",
+        "author",
+        "authors",
+        "article",
+        "articles",
+        "please",
+        "tell",
+        "give",
+        "show",
+        "list",
+        "name",
+        "describe",
+        "explain",
+        "say",
+        "says",
+        "said",
+        "state",
+        "states",
+        "mention",
+        "mentions",
+        "mentioned",
+        "report",
+        "reports",
+        "reported",
+        "about",
+        "also",
+        "and",
+        "or",
+        "but",
+        "not",
+        "no",
+        "of",
+        "for",
+        "from",
+        "in",
+        "on",
+        "at",
+        "to",
+        "with",
+        "without",
+        "by",
+        "as",
+        "than",
+        "then",
+        "so",
+        "such",
+        "into",
+        "over",
+        "under",
+        "between",
+        "among",
+        "via",
+        "per",
+        "more",
+        "most",
+        "much",
+        "many",
+        "some",
+        "all",
+        "both",
+        "each",
+        "every",
+        "other",
+        "others",
+        "another",
+        "only",
+        "very",
+        "same",
+        "own",
+        "a",
+        "an",
+        "the",
+        "if",
+        "while",
+        "during",
+        "against",
+        "after",
+        "before",
+        "up",
+        "down",
+        "out",
+        "off",
+        "again",
+        "further",
+        "once",
+        "just",
+        "because",
+        "until",
+        "nor",
+        "too",
+        "s",
+        "t",
+        "don",
+        "now",
+        "kind",
+        "kinds",
+        "sort",
+        "get",
+        "gets",
+        "got",
+        "use",
+        "used",
+        "uses",
+        "using",
+        "need",
+        "needs",
+        "let",
+        "make",
+        "makes",
+        "made",
+    ]
+)
+
+
+@cache
+def _analyzer() -> Any:
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    # Snowball's English stemmer and stop words; the same chain serves the lexical index.
+    return (
+        TextAnalyzerBuilder(Tokenizer.simple())
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+        .filter(Filter.remove_long(80))
+        .filter(Filter.stopword("english"))
+        .filter(Filter.stemmer("english"))
+        .build()
+    )
+
+
+def analyzer() -> Any:
+    """The word chain (a tantivy ``TextAnalyzer``): lower case, accents off, stop words off, stemmed."""
+    return _analyzer()
+
+
+@lru_cache(maxsize=8192)
+def terms(text: str) -> tuple[str, ...]:
+    """Stemmed terms as the lexical index has them, in order, repeats kept."""
+    return tuple(_analyzer().analyze(plain(text)))
+
+
+@lru_cache(maxsize=8192)
+def _content(text: str) -> tuple[str, ...]:
+    kept = " ".join(w for w in re.findall(r"[^\W_]+(?:'[^\W_]+)?", plain(text)) if w not in _QUESTION_WORDS)
+    return tuple(t for t in _analyzer().analyze(kept) if len(t) > 1 or t.isdigit())
+
+
+def content_words(text: str) -> list[str]:
+    """Stemmed terms that carry the subject: no stop words, no question words ("does it work"), in order."""
+    return list(_content(text))
+
+
+_NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:[.,]\d+)*")
+_NUMBER_WORDS = {
+    w: str(n)
+    for n, w in enumerate(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ]  # "one" is mostly a pronoun
+    )
+    if n > 1
+}
+
+
+@lru_cache(maxsize=8192)
+def numbers(text: str) -> frozenset[str]:
+    """The figures of a text in one spelling: ``8,972`` → ``8972``, ``5.80`` → ``5.8``, ``two`` → ``2``."""
+    folded = plain(text)
+    found = {_number(m) for m in _NUMBER.findall(folded)}
+    found |= {_NUMBER_WORDS[w] for w in re.findall(r"[a-z]+", folded) if w in _NUMBER_WORDS}
+    return frozenset(found)
+
+
+def _number(raw: str) -> str:
+    raw = raw.lstrip("+-").rstrip(".,")
+    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", raw):
+        raw = raw.replace(",", "")
+    if re.fullmatch(r"\d+\.\d+", raw):
+        raw = raw.rstrip("0").rstrip(".")
+    return raw
+
+
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
+
+def is_cjk(text: str) -> bool:
+    """Whether a text is mainly Chinese, Japanese or Korean (more such characters than Latin words)."""
+    cjk = len(_CJK.findall(text))
+    return cjk > 0 and cjk >= len(re.findall(r"[A-Za-z]+", text))
