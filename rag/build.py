@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag import environment
 from rag.embed import BUNDLED, BUNDLED_NAME, OpenAIEmbedder, SentenceTransformerEmbedder
@@ -17,27 +18,32 @@ from rag.settings import Settings
 from rag.store import Store
 from rag.types import Embedder
 
+if TYPE_CHECKING:
+    from rag.types import Vectors
+
 NO_VECTORS = "none"
 
 
 class PlaceholderEmbedder:
     """Stands in where papers are searched by words only: every text has the same vector."""
 
-    identity: dict[str, str | int] = {
-        "model": NO_VECTORS,
-        "sha256": "",
-        "dimension": 2,
-        "window": 1_000_000,
-        "prompts": "[]",
-    }
+    def __init__(self) -> None:
+        self.identity: dict[str, str | int] = {
+            "model": NO_VECTORS,
+            "sha256": "",
+            "dimension": 2,
+            "window": 1_000_000,
+            "prompts": "[]",
+        }
 
-    def documents(self, texts: Sequence[str], /):  # type: ignore[no-untyped-def]
+    def documents(self, texts: Sequence[str], /) -> Vectors:
         import numpy as np
 
         return np.tile(np.asarray([1.0, 0.0], dtype=np.float32), (len(texts), 1))
 
-    def query(self, text: str, /):  # type: ignore[no-untyped-def]
-        return self.documents([text])[0]
+    def query(self, text: str, /) -> Vectors:
+        first: Vectors = self.documents([text])[0]
+        return first
 
     def token_count(self, text: str, /) -> int:
         return len(text.split())

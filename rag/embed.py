@@ -61,7 +61,9 @@ class SentenceTransformerEmbedder:
         environment.prepare(offline=local)
         path = str(bundled_folder()) if bundled else str(Path(model).expanduser()) if local else model
         from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         try:
             self._model = SentenceTransformer(path)
         except (OSError, ValueError, ImportError) as e:
@@ -105,7 +107,8 @@ class SentenceTransformerEmbedder:
             vectors: Vectors = encode(
                 texts, batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
             )
-        return vectors.astype("float32", copy=False)
+        single: Vectors = vectors.astype("float32", copy=False)
+        return single
 
     def _precision(self) -> AbstractContextManager[Any]:
         if not self._bfloat16:
@@ -152,7 +155,8 @@ class OpenAIEmbedder:
         for i in range(0, len(texts), self._batch):
             rows += self._request(list(texts[i : i + self._batch]))
         matrix = np.asarray(rows, dtype=np.float32)
-        return matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+        unit: Vectors = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+        return unit
 
     def query(self, text: str, /) -> Vectors:
         """(dimension,) float32 unit vector."""

@@ -1,4 +1,4 @@
-"""The grammar of citation markers: ``[1]``, ``[1, 2]``, ``[1-3]``, ``【1】``; written as `` [1][2]`` after a sentence."""
+"""The grammar of citation markers: ``[1]``, ``[1, 2]``, ``[1-3]``, ``【1】`` are read, ``[1][2]`` is written."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from rag.text import sentences
 from rag.types import Paper, Passage
@@ -30,7 +31,7 @@ def passages(paper: Paper, token_count: Callable[[str], int], limit: int) -> lis
         filled += size
         start = end
     cuts.append(len(text))
-    return [_passage(paper, n, a, b) for n, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False))]
+    return [_passage(paper, n, a, b) for n, (a, b) in enumerate(pairwise(cuts))]
 
 
 def embedded_text(title: str, passage: str) -> str:

@@ -56,9 +56,11 @@ class HybridRetriever:
         for paper_id in ranked:
             if paper_id not in papers:
                 continue  # removed by another process since the word index was read
-            passage, similarity = passages.get(paper_id, (missing.get(paper_id), None))
-            if passage is not None:
+            if paper_id in passages:
+                passage, similarity = passages[paper_id]
                 found.append(Evidence(0, papers[paper_id], passage, fused[paper_id], similarity))
+            else:
+                found.append(Evidence(0, papers[paper_id], missing[paper_id], fused[paper_id]))
         if self._rerank and found:
             found = _reranked(found, brief.standalone, self._rerank)
         return [replace(e, rank=n) for n, e in enumerate(found[:k], 1)]

@@ -292,7 +292,7 @@ def _metadata(entry: Entry, n: int, passage: Passage) -> dict[str, Any]:
 
 
 def _entry(metadata: Mapping[str, Any]) -> Entry:
-    card = {k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(metadata["card"]).items()}
+    card: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(metadata["card"]).items()}
     paper = Paper(abstract="", **card)
     return Entry(paper, metadata["text_sha"], metadata["content_sha"], int(metadata["passages"]))
 

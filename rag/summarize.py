@@ -19,7 +19,8 @@ _CUES: dict[str, tuple[str, ...]] = {
     "method": (
         r"\b(we|this (?:paper|work|study|article)|here we)\s+(?:\w+ly\s+)?(?:propose|introduce|present|develop|design"
         r"|describe|build|formulate|investigate|study|characterize|formalize|examine|analy[sz]e)s?\b",
-        r"\b(novel|new|our)\s+(?:\w+[- ]){0,3}(?:method|approach|framework|model|benchmark|dataset|algorithm|pipeline)\b",
+        r"\b(novel|new|our)\s+(?:\w+[- ]){0,3}"
+        r"(?:method|approach|framework|model|benchmark|dataset|algorithm|pipeline)\b",
         r"\b(method|approach|framework|methods?:|design)\b",
     ),
     "result": (

@@ -6,9 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rag.text import content_words, numbers, plain, sentences
-from rag.types import Paper, Quote, Sentence, Vectors
+from rag.types import Paper, Quote, Sentence
+
+if TYPE_CHECKING:
+    from rag.types import Vectors
 
 SUPPORTED = 0.5
 """Least support of a sentence that may be shown as supported."""

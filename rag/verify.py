@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rag.markers import Marked, marked_sentences, marker, unescape
 from rag.support import SUPPORTED, Verdict, find_quotes
-from rag.types import Citation, Evidence, Quote, Status, Vectors
+from rag.types import Citation, Evidence, Quote, Status
+
+if TYPE_CHECKING:
+    from rag.types import Vectors
 
 REFUSAL = "NOT_IN_CORPUS"
 _REFUSAL = re.compile(r"[*_`\"'“(\[]*\bNOT[ _-]IN[ _-](?:THE[ _-])?CORPUS\b[*_`\"'”)\]]*[.!:]?", re.IGNORECASE)
