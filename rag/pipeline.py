@@ -16,7 +16,7 @@ from rag.relevance import Candidate, missing_words, rank_sentences, word_weights
 from rag.settings import Settings
 from rag.store import Store
 from rag.text import is_cjk
-from rag.types import Answer, Answerer, Brief, Embedder, Evidence, Filters, Paper, Passage, Retriever, Turn
+from rag.types import Answer, Answerer, Brief, Embedder, Evidence, Filters, Paper, Passage, Retriever, Sentence, Turn
 from rag.verify import Verified, verify
 
 _NEAREST = 3  # papers named when none answers
@@ -143,6 +143,15 @@ class Quoth:
             verified = verify(draft.text, evidence, self._embedder.documents if self._embedder else None)
             verifying = time.perf_counter() - started - draft.generate
         yield self._answer(found, draft, verified, sure, started, verifying)
+
+    def search(self, question: str, filters: Filters = Filters()) -> list[tuple[Evidence, Sentence]]:
+        """The best papers, each with the sentence that matches the question best."""
+        found = self.find(question, (), filters)
+        weights = word_weights(found.brief.standalone, self._lexical.frequencies)
+        best: dict[str, Sentence] = {}
+        for c in rank_sentences(question, found.evidence, weights, self._embedder):
+            best.setdefault(c.evidence.paper.paper_id, c.sentence)
+        return [(e, best[e.paper.paper_id]) for e in found.evidence if e.paper.paper_id in best]
 
     # -- summaries --------------------------------------------------------------------------------------------------
 

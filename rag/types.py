@@ -184,6 +184,10 @@ class Answer:
     usage: dict[str, int] = field(default_factory=lambda: {"input_tokens": 0, "output_tokens": 0})
     seconds: dict[str, float] = field(default_factory=dict)
 
+    def turn(self) -> Turn:
+        """The answer as a turn of a conversation."""
+        return Turn("assistant", self.answer, tuple(c.paper.paper_id for c in self.citations))
+
     def as_dict(self) -> dict[str, Any]:
         """The answer as JSON; the shape is a contract with other programs."""
         return {
