@@ -89,7 +89,8 @@ pins: $(VENV)/.ready
 	$(VENV)/bin/python -m venv --clear $(VENV)/pins
 	grep '^torch==' constraints.txt > $(VENV)/pins/held.txt
 	$(VENV)/pins/bin/python -m pip install -c $(VENV)/pins/held.txt -e '.[dev]' hatchling
-	{ grep '^#' constraints.txt; { grep '; ' constraints.txt; \
+	{ grep '^#' constraints.txt; { grep '^[^#].*; ' constraints.txt; \
 	  $(VENV)/pins/bin/python -m pip freeze --all --exclude-editable | sed 's/+.*//' | grep -v $(UNPINNED); } \
 	  | LC_ALL=C sort -f; } > $(VENV)/pins/constraints.txt
 	mv $(VENV)/pins/constraints.txt constraints.txt
+	rm -r $(VENV)/pins
