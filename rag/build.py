@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,7 +102,9 @@ def index_paths(
     """
     from rag import formats
 
-    return make_indexer(settings).index(formats.read(paths), progress)
+    mended: list[str] = []
+    report = make_indexer(settings).index(formats.read(paths, mended.append), progress)
+    return replace(report, notices=(*report.notices, *mended))
 
 
 def make_embedder(settings: Settings, store: Store) -> Embedder:

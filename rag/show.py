@@ -25,7 +25,8 @@ def answer(found: Answer) -> str:
     if found.status == "partial" and found.missing:
         parts.append(_wrap(f"Not stated in these papers: {', '.join(found.missing)}."))
     if found.citations:
-        parts.append("\n".join(_citation(c) for c in found.citations))
+        said = unescape(found.answer)
+        parts.append("\n".join(_citation(c, said) for c in found.citations))
     if found.status == "not_in_corpus" and found.nearest:
         near = "\n".join(f"  - {clean(name(e.paper))} ({clean(e.paper.paper_id)})" for e in found.nearest)
         words = f" Words that no paper near it has: {clean(', '.join(found.missing))}." if found.missing else ""
@@ -78,12 +79,15 @@ def report(done: Report) -> str:
     return "\n".join(clean(x) for x in [text, *lines])
 
 
-def _citation(c: Citation) -> str:
+def _citation(c: Citation, said: str) -> str:
+    """A source with its quotes; of those that the answer already says word for word, only the places."""
     head = f"[{c.number}] {name(c.paper)}"
     where = _reference(c.paper)
     lines = [clean(head)] + ([f"    {clean(where)}"] if where else [])
     lines += [f"    {clean(x)}" for x in (c.paper.url or c.paper.paper_id, c.paper.note) if x]
-    lines += [_wrap(f"“{q.text}” (characters {q.start}:{q.end})", "    ") for q in c.quotes]
+    for q in c.quotes:
+        place = f"characters {q.start}:{q.end}"
+        lines.append(_wrap(place if q.text in said else f"“{q.text}” ({place})", "    "))
     return "\n".join(lines)
 
 
