@@ -17,7 +17,7 @@ TORCH_INDEX ?=
 
 VENV = .venv
 QUOTH = $(VENV)/bin/quoth
-PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
+INSTALL = $(VENV)/bin/python -m pip --disable-pip-version-check install -c constraints.txt
 
 # The words of the user reach the shell through the environment alone, as they are: nothing in them is expanded.
 unexport Q PAPERS
@@ -74,14 +74,15 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	echo "none of these is one: $(PYTHON). Name yours: make PYTHON=path/to/python" >&2; \
 	exit 1
 	@rm -f $@
-	@$(PIP) install -c constraints.txt hatchling >&2
-	@test -z "$(TORCH_INDEX)" || $(PIP) install -c constraints.txt --no-deps --index-url "$(TORCH_INDEX)" torch >&2
-	@$(PIP) install -c constraints.txt --no-build-isolation -e . >&2
+	@$(INSTALL) --quiet hatchling
+	@test -z "$(TORCH_INDEX)" || $(INSTALL) --no-deps --index-url "$(TORCH_INDEX)" torch >&2
+	@$(INSTALL) --no-build-isolation -e . >&2
 	@touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready
 	@rm -f $(VENV)/.ready
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]' >&2
+	@echo "Installing the tools for tests and style (once)" >&2
+	@$(INSTALL) --quiet --no-build-isolation -e '.[dev]'
 	@touch $(VENV)/.ready $@
 
 UNPINNED = -e '^pip==' -e '^nvidia-' -e '^cuda-' -e '^triton=='

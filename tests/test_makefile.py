@@ -77,13 +77,13 @@ def project(tmp_path: Path) -> Project:
     return Project(folder)
 
 
-PIP = "python|-m|pip|--disable-pip-version-check|--no-input|install|-c|constraints.txt"
+PIP = "python|-m|pip|--disable-pip-version-check|install|-c|constraints.txt"
 INSTALL = [
     "python3|-m|venv|--clear|.venv",
-    f"{PIP}|hatchling",
+    f"{PIP}|--quiet|hatchling",
     f"{PIP}|--no-build-isolation|-e|.",
 ]
-INSTALL_TOOLS = f"{PIP}|--no-build-isolation|-e|.[dev]"
+INSTALL_TOOLS = f"{PIP}|--quiet|--no-build-isolation|-e|.[dev]"
 INDEX = "quoth|index|--library|sample|--home|.quoth|--|samples/papers.jsonl"
 ASK = "quoth|ask|--library|sample|--home|.quoth|--|why?"
 
