@@ -63,7 +63,7 @@ class SentenceTransformerEmbedder:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
             self._model = SentenceTransformer(path)
         except (OSError, ValueError, ImportError) as e:
@@ -96,7 +96,8 @@ class SentenceTransformerEmbedder:
 
     def query(self, text: str, /) -> Vectors:
         """(dimension,) float32 unit vector."""
-        return self._encode(self._model.encode_query, [text])[0]
+        single: Vectors = self._encode(self._model.encode_query, [text])[0]
+        return single
 
     def token_count(self, text: str, /) -> int:
         """Tokens including the special ones; nothing is cut."""
