@@ -1,4 +1,4 @@
-"""Runs: what is recorded, how a run resumes, what a failure leaves. Over a library of three papers that never learns."""
+"""Runs: what is recorded, how a run resumes, what a failure leaves."""
 
 import json
 from collections.abc import Iterator, Sequence
