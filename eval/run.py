@@ -96,7 +96,7 @@ def _record(quoth: Quoth, shelf: _Shelf, item: Item, search_only: bool) -> Recor
     except Exception as e:  # one broken item must not end a long run
         record["error"] = f"{type(e).__name__}: {e}"
     if record["error"]:
-        log.debug("item %s failed", item.id, exc_info=True)
+        log.info("item %s failed", item.id, exc_info=True)
     return record
 
 

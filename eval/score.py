@@ -21,7 +21,7 @@ ORDER = (
     *("quote_validity", "marker_match", "sentence_coverage", "quoted_share"),
     *("answered", "refused", "refusal_precision", "refusal_recall", "refusal_f1", "answerability_auroc"),
 )
-"""Measures as a reader wants them; further ones follow."""
+"""Measures as a reader wants them; further ones follow by name."""
 
 
 def score_run(folder: Path, items: Path | None = None, price: tuple[float, float] | None = None) -> dict[str, Any]:
@@ -69,8 +69,12 @@ def summarize(found: Sequence[Case], table: Table) -> Scores:
     scores["answer_words@p50"] = stats.quantile([float(len(c.text.split())) for c in found if c.text], 0.5)
     for name, spent in seconds(found).items():
         scores[f"{name}@p50"], scores[f"{name}@p95"] = stats.quantile(spent, 0.5), stats.quantile(spent, 0.95)
-    rest = [name for name in scores if name not in ORDER]
-    return {name: e for name in (*ORDER, *rest) if (e := scores.get(name)) is not None}
+    return {name: e for name in sorted(scores, key=sort_key) if (e := scores[name]) is not None}
+
+
+def sort_key(name: str) -> tuple[int, str]:
+    """Puts measures into the reader's order."""
+    return (ORDER.index(name), "") if name in ORDER else (len(ORDER), name)
 
 
 def as_markdown(scores: Mapping[str, Any]) -> str:
