@@ -28,7 +28,7 @@ class Reply:
 
     def __init__(
         self,
-        *parts: str | float | bytes | object,
+        *parts: object,
         usage: tuple[int, int] | None = (11, 7),
         finish: str | None = "stop",
     ) -> None:
