@@ -9,16 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 from eval.items import Item
+from rag import __version__
 
 if TYPE_CHECKING:
     from rag.pipeline import Quoth
     from rag.settings import Settings
 
-_PACKAGES = ("quoth", "chromadb", "tantivy", "sentence-transformers", "torch", "langchain", "openai", "numpy")
+_PACKAGES = ("chromadb", "tantivy", "sentence-transformers", "torch", "langchain", "openai", "numpy")
 # What may differ between the beginning of a run and its resumption: it does not change what is measured.
 _FREE = ("date", "workers", "items.file", "settings.home")
 
@@ -45,7 +46,7 @@ def describe(quoth: Quoth, items: Sequence[Item], search_only: bool, workers: in
             "fingerprint": _digest(p.card() for p in papers),
         },
         "settings": public(settings),
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": {"quoth": __version__, "python": platform.python_version(), **_versions()},
         "machine": f"{platform.system()} {platform.machine()}",
     }
 
@@ -54,7 +55,8 @@ def public(settings: Settings) -> dict[str, Any]:
     """Settings as JSON without keys, tokens, and user names in addresses."""
     from pydantic import SecretStr
 
-    secret = {name for name in type(settings).model_fields if isinstance(getattr(settings, name), SecretStr)}
+    fields = type(settings).model_fields
+    secret = {name for name, field in fields.items() if SecretStr in (field.annotation, *get_args(field.annotation))}
     shown = settings.model_dump(mode="json", exclude=secret)
     return {name: _without_user(value) if name.endswith("_url") else value for name, value in shown.items()}
 

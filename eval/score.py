@@ -88,7 +88,8 @@ def as_markdown(scores: Mapping[str, Any]) -> str:
         lines += ["", "| measure | " + " | ".join(by_type) + " |", "|---|" + "---:|" * len(by_type)]
         for name in overall:
             row = [number(t[name]["mean"]) if name in t else "–" for t in by_type.values()]
-            lines.append(f"| {name} | " + " | ".join(row) + " |")
+            if set(row) != {"–"}:
+                lines.append(f"| {name} | " + " | ".join(row) + " |")
     lines += ["", *(f"- {notice}" for notice in scores["notices"])] if scores["notices"] else []
     return "\n".join(lines)
 

@@ -1,0 +1,151 @@
+"""The commands of ``quoth eval``: thin, heavy imports inside."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rag.options import common, count
+
+if TYPE_CHECKING:
+    from rag.settings import Settings
+
+_folder = click.Path(file_okay=False, path_type=Path)
+_file = click.Path(dir_okay=False, path_type=Path)
+_as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable output on stdout.")
+
+
+@click.group("eval")
+def eval_group() -> None:
+    """Ask questions with known answers, score what comes back, compare two runs."""
+
+
+@eval_group.command("run")
+@click.argument("items", type=_file)
+@click.option("--out", type=_folder, required=True, metavar="DIR", help="Folder of the run; repeat to resume.")
+@click.option("--search-only", is_flag=True, help="Measure retrieval alone; write no answers.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N items.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, metavar="N", help="Questions asked at once (for LLMs)."
+)
+@count
+@common
+def run_command(
+    items: Path,
+    out: Path,
+    search_only: bool,
+    limit: int | None,
+    workers: int,
+    settings: Settings,
+    as_json: bool,
+) -> None:
+    """Ask every question of ITEMS and record what comes back. An interrupted run goes on where it stopped."""
+    from tqdm import tqdm
+
+    from eval.items import load_items
+    from eval.records import RECORDS, read_lines
+    from eval.run import run
+    from rag.build import open_quoth
+    from rag.errors import ModelError
+
+    wanted = load_items(items)
+    quoth = open_quoth(settings)
+    with tqdm(desc="asking", unit=" items", file=sys.stderr, disable=None) as bar:
+
+        def progress(done: int, total: int) -> None:
+            if bar.total is None:
+                bar.total, bar.initial = total, done  # so that the time left is not reckoned from resumed items
+            bar.update(done - bar.n)
+
+        run(quoth, wanted, out, search_only, limit, workers, progress, source=items.name)
+    records = read_lines(out / RECORDS)
+    errors = [r["error"] for r in records if r["error"]]
+    if errors and len(errors) == len(records):
+        raise ModelError(f"every item failed, the first with: {errors[0]}")
+    if as_json:
+        click.echo(json.dumps({"out": str(out), "items": len(records), "failed": len(errors)}))
+    else:
+        told = (
+            f", {len(errors)} failed (the first: {errors[0]}); repeat the command to ask them again" if errors else ""
+        )
+        click.echo(f"{len(records)} items in {out}{told}. Score them with `quoth eval score {out}`.")
+
+
+@eval_group.command("score")
+@click.argument("folder", type=_folder, metavar="DIR")
+@click.option("--items", type=_file, metavar="FILE", help="Other items than those of the run, with the same ids.")
+@click.option("--price", type=(float, float), metavar="IN OUT", help="Cost of a million input and output tokens.")
+@click.option("--report", type=_file, metavar="FILE", help="HTML report (default: DIR/report.html).")
+@_as_json
+def score_command(
+    folder: Path, items: Path | None, price: tuple[float, float] | None, report: Path | None, as_json: bool
+) -> None:
+    """Score a run: means with 95 % intervals, overall and by type. Asks no model."""
+    from eval.records import read_run
+    from eval.report import write_report
+    from eval.score import as_markdown, score
+
+    run = read_run(folder, items)
+    scores = score(run, price)
+    path = report or folder / "report.html"
+    write_report(run, scores, path)
+    _show(scores, as_markdown(scores), path, as_json)
+
+
+@eval_group.command("compare")
+@click.argument("a", type=_folder)
+@click.argument("b", type=_folder)
+@click.option(
+    "--fail-if", "conditions", multiple=True, metavar="COND", help="As 'recall@5 < -0.02'; exit code 3 if so."
+)
+@click.option("--report", type=_file, metavar="FILE", help="HTML report (default: B/compare.html).")
+@_as_json
+@click.pass_context
+def compare_command(
+    ctx: click.Context, a: Path, b: Path, conditions: tuple[str, ...], report: Path | None, as_json: bool
+) -> None:
+    """Compare two runs of the same items: differences B − A with intervals and p-values."""
+    from eval.compare import as_markdown, compare_runs, parse_condition
+    from eval.report import write_comparison
+
+    wanted = [parse_condition(text) for text in conditions]
+    result = compare_runs(a, b)
+    failed = [str(c) for c in wanted if c.holds(result["measures"])]
+    result["failed"] = failed
+    path = report or b / "compare.html"
+    write_comparison(result, path)
+    _show(result, as_markdown(result), path, as_json)
+    if failed:
+        click.echo(f"--fail-if: {'; '.join(failed)}", err=True)
+        ctx.exit(3)
+
+
+@eval_group.command("convert")
+@click.argument("source", type=click.Path(path_type=Path), metavar="SRC")
+@click.option("--from", "form", type=click.Choice(["beir", "pubmedqa", "scifact", "squad", "csv"]), required=True)
+@click.option("--out", type=_folder, required=True, metavar="DIR", help="Gets papers.jsonl and items.jsonl.")
+@click.option("--split", metavar="NAME", help="Which questions or judgements, where the set has several.")
+@_as_json
+def convert_command(source: Path, form: str, out: Path, split: str | None, as_json: bool) -> None:
+    """Turn a public question set into papers for `quoth index` and items for `quoth eval run`."""
+    from eval.convert import convert
+
+    done = convert(form, source, out, split)
+    if as_json:
+        click.echo(json.dumps(done.as_dict(), ensure_ascii=False))
+    else:
+        for notice in done.notices:
+            click.echo(notice, err=True)
+        click.echo(f"{done.papers} papers and {done.items} items in {out}")
+
+
+def _show(result: dict[str, Any], text: str, report: Path, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(result, ensure_ascii=False, indent=1))
+    else:
+        click.echo(text)
+    click.echo(f"report: {report}", err=True)
