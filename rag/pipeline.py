@@ -12,7 +12,7 @@ from rag.errors import CorpusError, ModelError
 from rag.extract import ExtractiveAnswerer
 from rag.followup import make_brief
 from rag.lexical import LexicalIndex
-from rag.relevance import Candidate, missing_words, rank_sentences, word_weights
+from rag.relevance import Candidate, SentenceEncoder, missing_names, missing_words, rank_sentences, word_weights
 from rag.settings import Settings
 from rag.store import Store
 from rag.text import is_cjk
@@ -73,6 +73,7 @@ class Quoth:
         self.settings = settings
         self._store, self._lexical, self._retriever = store, lexical, retriever
         self._embedder, self._llm, self._notices = embedder, llm, tuple(notices)
+        self._encoder = SentenceEncoder(embedder) if embedder is not None else None
 
     # -- asking -----------------------------------------------------------------------------------------------------
 
@@ -128,8 +129,8 @@ class Quoth:
         brief, evidence = found.brief, found.evidence
         weights = word_weights(brief.standalone, self._lexical.frequencies)
         own_weights = word_weights(brief.question, self._lexical.frequencies)
-        ranked = rank_sentences(brief.question, evidence, own_weights or weights, self._embedder)
-        sure = abstain.answerability(weights, evidence, ranked)
+        ranked = rank_sentences(brief.question, evidence, own_weights or weights, self._encoder)
+        sure = abstain.answerability(weights, len(self._store.catalog()), evidence, ranked)
         unread = self._unread(brief)
         draft = _Draft("extractive", notices=list(found.notices))
         if unread:
@@ -149,7 +150,7 @@ class Quoth:
         found = self.find(question, (), filters)
         weights = word_weights(found.brief.standalone, self._lexical.frequencies)
         best: dict[str, Sentence] = {}
-        for c in rank_sentences(question, found.evidence, weights, self._embedder):
+        for c in rank_sentences(question, found.evidence, weights, self._encoder):
             best.setdefault(c.evidence.paper.paper_id, c.sentence)
         return [(e, best[e.paper.paper_id]) for e in found.evidence if e.paper.paper_id in best]
 
@@ -177,7 +178,8 @@ class Quoth:
                 yield piece
         draft.generate = time.perf_counter() - started
         verified = verify(draft.text, evidence, self._embedder.documents if self._embedder else None)
-        yield self._answer(found, draft, verified, 1.0, started, time.perf_counter() - started - draft.generate)
+        verifying = time.perf_counter() - started - draft.generate
+        yield self._answer(found, draft, verified, 1.0, started, verifying, asked=False)
 
     def summarize(self, papers: Sequence[str]) -> Answer:
         """The verified summary."""
@@ -228,16 +230,30 @@ class Quoth:
             draft.answerer, draft.usage = llm.name, dict(llm.usage)
 
     def _answer(
-        self, found: Found, draft: _Draft, verified: Verified, sure: float, started: float, verifying: float
+        self,
+        found: Found,
+        draft: _Draft,
+        verified: Verified,
+        sure: float,
+        started: float,
+        verifying: float,
+        *,
+        asked: bool = True,
     ) -> Answer:
+        """``asked``: there was a question; a summary has none."""
         brief, evidence = found.brief, found.evidence
         status = verified.status
         text = verified.text
         nearest: tuple[Evidence, ...] = ()
         missing: tuple[str, ...] = ()
-        if status != "answered":
-            shown = [c.paper for c in verified.citations] or [e.paper for e in evidence]
-            missing = missing_words(brief.question, " ".join(f"{p.title} {p.abstract}" for p in shown))
+        shown = [c.paper for c in verified.citations] or [e.paper for e in evidence]
+        said = " ".join(f"{p.title} {p.abstract}" for p in shown)
+        if status == "answered":
+            # What is asked of a name that the cited abstracts do not have cannot have been answered in full.
+            missing = missing_names(brief.question, said) if asked else ()
+            status = "partial" if missing else status
+        else:
+            missing = missing_words(brief.question, said)
         if status == "not_in_corpus":
             language = "zh" if is_cjk(brief.question) else "en"
             small_talk = abstain.is_small_talk(brief.question)
