@@ -13,7 +13,7 @@ THRESHOLD = 0.5
 """Answerability under which the corpus is said not to tell."""
 # Logistic regression on 1,000 questions and claims (PubMedQA; SciFact with its rationales), each put to corpora of 40
 # and 300 abstracts of its field with and without the right one: area under the curve .96 to .98 from one set to the
-# other. The constant puts the threshold where .995 of the answerable ones are kept, since people's questions share
+# other. The constant puts the threshold where .99 of the answerable ones are kept, since people's questions share
 # fewer words with the abstract than these do.
 _WEIGHTS = (-5.4, 11.9, 1.1)
 _WORDS_ONLY = (-2.0, 2.0)

@@ -174,12 +174,12 @@ class OpenAIEmbedder:
         try:
             reply = self._client.embeddings.create(model=self._name, input=texts, encoding_format="float")
         except AuthenticationError as e:
-            raise ModelError("the embedding endpoint refused the key (401): check OPENAI_API_KEY") from e
+            raise ModelError("the embedding endpoint refused the key (401): check OPENAI_API_KEY") from None
         except self._error as e:
             raise ModelError(
                 f"the embedding endpoint failed ({type(e).__name__}): check OPENAI_BASE_URL and QUOTH_EMBEDDING_MODEL",
                 transient=True,
-            ) from e
+            ) from None  # a server's refusal may quote the key
         rows = [item.embedding for item in sorted(reply.data, key=lambda d: d.index)]
         if len(rows) != len(texts):
             raise ModelError(f"the embedding endpoint gave {len(rows)} vectors for {len(texts)} texts: try again")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import SettingsError
@@ -24,7 +24,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_ignore_empty=True,
-        env_file_encoding="utf-8",
+        env_file_encoding="utf-8-sig",
         extra="ignore",
         frozen=True,
         populate_by_name=True,
@@ -70,6 +70,11 @@ class Settings(BaseSettings):
     )
     """Address of the OpenAI-compatible endpoint; empty: OpenAI's own."""
 
+    @field_validator("home")
+    @classmethod
+    def _expanded(cls, home: Path) -> Path:
+        return home.expanduser()
+
     @property
     def library_folder(self) -> Path:
         """Where this library keeps its files."""
@@ -92,6 +97,8 @@ def load_settings(env_file: Path | None = Path(".env"), **given: Any) -> Setting
     """
     if env_file is not None and not env_file.is_file():
         env_file = None
+    if wrong := given.keys() - Settings.model_fields.keys():
+        raise TypeError(f"no such settings: {', '.join(sorted(wrong))}")
     try:
         _refuse_unknown(os.environ, "the environment")
         if env_file:
@@ -107,7 +114,7 @@ def load_settings(env_file: Path | None = Path(".env"), **given: Any) -> Setting
 
 
 def _names_in(env_file: Path) -> dict[str, str]:
-    lines = env_file.read_text(encoding="utf-8").splitlines()
+    lines = env_file.read_text(encoding="utf-8-sig").splitlines()
     names = (line.strip().removeprefix("export ").partition("=")[0].strip() for line in lines)
     return {name: "" for name in names if name and not name.startswith("#")}
 
