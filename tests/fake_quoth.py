@@ -26,7 +26,9 @@ GRAPHS = Paper(
 )
 VIDEO = Paper(
     paper_id="list.txt#2",
-    abstract="Videos are long. We introduce **StreamVLM**, which reads them as they come [3]. It needs 13\\% less memory.",
+    abstract=(
+        "Videos are long. We introduce **StreamVLM**, which reads them as they come [3]. It needs 13\\% less memory."
+    ),
     label="StreamVLM",
     url="javascript:alert(1)",
 )

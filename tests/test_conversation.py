@@ -67,8 +67,10 @@ def test_the_conversation_is_passed_on_with_its_papers() -> None:
 
 
 def test_years() -> None:
-    assert years(None, None) == Filters()
-    assert years(2020, None) == Filters(year_from=2020)
-    assert years(2020, 2020) == Filters(year_from=2020, year_to=2020)
+    assert years("", " ") == Filters()
+    assert years("2020", "") == Filters(year_from=2020)
+    assert years("2020", "2020") == Filters(year_from=2020, year_to=2020)
     with pytest.raises(CorpusError, match="swap them"):
-        years(2024, 2020)
+        years("2024", "2020")
+    with pytest.raises(CorpusError, match="'last' is no year"):
+        years("last", "")

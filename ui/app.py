@@ -72,8 +72,8 @@ def create_app(settings: Settings) -> gr.Blocks:
                 with gr.Accordion("Library", open=False, elem_id="library") as drawer:
                     library = gr.Dropdown(names, value=settings.library, label="Ask in", visible=len(names) > 1)
                     with gr.Row():
-                        since = gr.Number(None, label="From year", precision=0, min_width=100)
-                        until = gr.Number(None, label="To year", precision=0, min_width=100)
+                        since = gr.Textbox("", label="From year", placeholder="any", max_length=4, min_width=100)
+                        until = gr.Textbox("", label="To year", placeholder="any", max_length=4, min_width=100)
                     upload = gr.UploadButton("Add lists of papers", file_count="multiple", size="md")
                     added = gr.HTML(elem_id="added")
                 panel = gr.HTML(elem_id="sources")
@@ -97,9 +97,7 @@ def create_app(settings: Settings) -> gr.Blocks:
                 drawer: gr.skip() if papers else gr.Accordion(open=True),
             }
 
-        def ask(
-            question: str, before: tuple[Answer, ...], library: str, *span: float | None
-        ) -> Iterator[dict[Any, Any]]:
+        def ask(question: str, before: tuple[Answer, ...], library: str, *span: str) -> Iterator[dict[Any, Any]]:
             for view in converse(lambda: shelf.quoth(library), question, before, lambda: years(*span)):
                 yield shown(view, before)
 

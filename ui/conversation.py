@@ -34,11 +34,18 @@ def history(answers: Sequence[Answer]) -> list[Turn]:
     return turns
 
 
-def years(since: float | None, until: float | None) -> Filters:
-    """Filters for what stands in the year fields. Raises CorpusError when no year can match."""
-    if since and until and since > until:
-        raise CorpusError(f"no year lies between {since:.0f} and {until:.0f}: swap them")
-    return Filters(year_from=int(since) if since else None, year_to=int(until) if until else None)
+def years(since: str, until: str) -> Filters:
+    """Filters for what stands in the year fields; an empty field sets no limit.
+
+    Raises CorpusError for what is no year, and when no year can match.
+    """
+    for text in (since, until):
+        if text.strip() and not text.strip().isdecimal():
+            raise CorpusError(f"{text.strip()!r} is no year: write four digits, as 2024")
+    first, last = (int(text) if text.strip() else None for text in (since, until))
+    if first is not None and last is not None and first > last:
+        raise CorpusError(f"no year lies between {first} and {last}: swap them")
+    return Filters(year_from=first, year_to=last)
 
 
 def converse(

@@ -52,7 +52,7 @@ def draft(text: str) -> str:
 
 def failure(message: str) -> str:
     """An answer that did not come, and why."""
-    return f"<div class='failure' role='alert'><strong>No answer.</strong> {escape(message)}</div>"
+    return f"<div class='failure' role='alert'><strong>No answer:</strong> {escape(message)}</div>"
 
 
 def stopped() -> str:
