@@ -173,7 +173,7 @@ class OpenAIEmbedder:
 
         try:
             reply = self._client.embeddings.create(model=self._name, input=texts, encoding_format="float")
-        except AuthenticationError as e:
+        except AuthenticationError:
             raise ModelError("the embedding endpoint refused the key (401): check OPENAI_API_KEY") from None
         except self._error as e:
             raise ModelError(

@@ -63,8 +63,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("bench") / "papers.jsonl"
     if PAPERS:
         rows = [json.loads(line) for line in Path(PAPERS).read_text(encoding="utf-8").splitlines()]
-        papers = [{"id": str(n), "title": r.get("title", ""), "abstract": r.get("abstract") or r["text"]} for n, r in enumerate(rows)]
-        papers = [p for p in papers if p["abstract"].strip()][: int(os.environ.get("BENCH_COUNT", len(rows)))]
+        texts = [(r.get("title", ""), r.get("abstract") or r["text"]) for r in rows]
+        papers = [{"id": str(n), "title": t, "abstract": a} for n, (t, a) in enumerate(texts) if a.strip()]
+        papers = papers[: int(os.environ.get("BENCH_COUNT", len(rows)))]
     else:
         papers = [synthetic(n) for n in range(COUNT)]
     file.write_text("\n".join(json.dumps(p) for p in papers), encoding="utf-8")
@@ -118,9 +119,9 @@ def test_indexing(corpus: Path, tmp_path: Path) -> None:
 
 def synthetic(n: int) -> dict[str, str]:
     words = random.Random(n)
-    vocabulary = WORDS
-    lines = [" ".join(words.choices(vocabulary, k=words.randint(12, 30))).capitalize() + "." for _ in range(words.randint(5, 9))]
-    return {"id": f"p{n}", "title": " ".join(words.choices(vocabulary, k=7)), "abstract": " ".join(lines)}
+    lengths = [words.randint(12, 30) for _ in range(words.randint(5, 9))]
+    lines = [" ".join(words.choices(WORDS, k=length)).capitalize() + "." for length in lengths]
+    return {"id": f"p{n}", "title": " ".join(words.choices(WORDS, k=7)), "abstract": " ".join(lines)}
 
 
 def random_topic(n: int) -> list[str]:
