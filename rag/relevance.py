@@ -23,12 +23,19 @@ _COSINE, _COVERAGE, _PLACE, _LENGTH = 0.5, 0.3, 0.15, 0.1
 _LONG = 30  # words of a sentence of full length
 _PAPER = 0.3  # weight of the paper's own score
 _FIGURE = 0.15  # what a figure adds where one is asked for
+_DANGLING = 0.08  # what an opening that points back takes away: a quote must be understood where it stands alone
 _ASKS_FIGURE = re.compile(
     r"\b(how (many|much|large|big|long|fast|often|well|precise)|what (fraction|share|percentage|margin|number|size)"
     r"|by (what|how much)|what is the (largest|smallest|average))\b",
     re.IGNORECASE,
 )
 _HAS_FIGURE = re.compile(r"\d")
+# Openings that mean nothing without the sentence before; "this paper" and the like stand for the abstract's own.
+_DANGLES = re.compile(
+    r"(?:(?:however|moreover|furthermore|instead|here|then|thus|in turn),? )?"
+    r"(?:it|its|they|their|such|another|others?|both|these|those|this(?! (?:paper|work|study|article)))\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,8 @@ def rank_sentences(
         relevance = _COSINE * meaning + _COVERAGE * covered + _PLACE * place + _LENGTH * length + _PAPER * e.score
         if asks_figure and _HAS_FIGURE.search(s.text):
             relevance += _FIGURE
+        if _DANGLES.match(s.text):
+            relevance -= _DANGLING
         ranked.append(Candidate(e, s, relevance, cosine, covered))
     return sorted(ranked, key=lambda c: (-c.relevance, c.evidence.rank, c.sentence.start))
 
