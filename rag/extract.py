@@ -41,22 +41,19 @@ def choose(question: str, ranked: Sequence[Candidate]) -> list[list[Candidate]]:
     """Groups of sentences, one group a paper, best paper first, sentences in the order of the abstract."""
     if not ranked:
         return []
-    best = ranked[0].relevance
-    near = _NEAR_SEVERAL if _SEVERAL.search(question) else _NEAR_PAPER
+    several = bool(_SEVERAL.search(question))
+    lowest = ranked[0].relevance - (_NEAR_SEVERAL if several else _NEAR_PAPER)
     groups: dict[str, list[Candidate]] = {}
-    total = 0
-    for c in ranked:
-        paper_id = c.evidence.paper.paper_id
-        group = groups.get(paper_id)
-        if total >= _SENTENCES:
-            break
-        if group is None:
-            if len(groups) < _PAPERS and best - c.relevance <= near:
-                groups[paper_id] = [c]
-                total += 1
-        elif group[0].relevance - c.relevance <= _NEAR_SENTENCE and len(group) < 2 and _fits(group, c):
+    for c in ranked:  # the best sentence of each paper that comes near the best
+        if c.relevance >= lowest and len(groups) < _PAPERS:
+            groups.setdefault(c.evidence.paper.paper_id, [c])
+    room = _SENTENCES - len(groups)
+    for c in ranked:  # then a second one of the same papers, where it is nearly as good
+        group = groups.get(c.evidence.paper.paper_id, [])
+        near = bool(group) and group[0].relevance - c.relevance <= _NEAR_SENTENCE
+        if room > 0 and near and len(group) == 1 and c is not group[0] and _fits(group, c):
             group.append(c)
-            total += 1
+            room -= 1
     return [sorted(g, key=lambda c: c.sentence.start) for g in groups.values()]
 
 
