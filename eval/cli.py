@@ -79,16 +79,24 @@ def run_command(
 @click.argument("folder", type=_folder, metavar="DIR")
 @click.option("--items", type=_file, metavar="FILE", help="Other items than those of the run, with the same ids.")
 @click.option("--price", type=(float, float), metavar="IN OUT", help="Cost of a million input and output tokens.")
+@click.option("--judge", is_flag=True, help="First have the model of QUOTH_LLM_MODEL judge every answer.")
 @click.option("--report", type=_file, metavar="FILE", help="HTML report (default: DIR/report.html).")
 @_as_json
 def score_command(
-    folder: Path, items: Path | None, price: tuple[float, float] | None, report: Path | None, as_json: bool
+    folder: Path,
+    items: Path | None,
+    price: tuple[float, float] | None,
+    judge: bool,
+    report: Path | None,
+    as_json: bool,
 ) -> None:
-    """Score a run: means with 95 % intervals, overall and by type. Asks no model."""
+    """Score a run: means with 95 % intervals, overall and by type. Asks no model unless --judge."""
     from eval.records import read_run
     from eval.report import write_report
     from eval.score import as_markdown, score
 
+    if judge:
+        _judge(folder, items)
     run = read_run(folder, items)
     scores = score(run, price)
     path = report or folder / "report.html"
@@ -141,6 +149,57 @@ def convert_command(source: Path, form: str, out: Path, split: str | None, as_js
         for notice in done.notices:
             click.echo(notice, err=True)
         click.echo(f"{done.papers} papers and {done.items} items in {out}")
+
+
+@eval_group.command("draft")
+@click.option("--out", type=_file, required=True, metavar="FILE", help="Gets the items; review them before use.")
+@click.option("-n", "number", type=click.IntRange(1), default=20, show_default=True, help="How many, one a paper.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which papers.")
+@common
+def draft_command(out: Path, number: int, seed: int, settings: Settings, as_json: bool) -> None:
+    """Propose items from the library: written by the LLM, or without one as gaps in sentences with figures."""
+    from eval.ask import asker
+    from eval.draft import FIELDS, draft
+    from eval.records import write_lines
+    from rag.build import open_catalog
+    from rag.errors import CorpusError
+
+    if out.exists():
+        raise CorpusError(f"{out} exists: give another name, so that reviewed items are not lost")
+    library = open_catalog(settings)
+    ask = asker(settings, FIELDS) if settings.llm_model and settings.answerer != "extractive" else None
+    drafted = draft([p.paper_id for p in library.papers()], library.paper, number, ask, seed)
+    if not drafted.items:
+        raise CorpusError(
+            "nothing could be drafted: no abstract holds a sentence with a figure, or no reply was usable"
+        )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_lines(out, (item.as_dict() for item in drafted.items))
+    if as_json:
+        click.echo(json.dumps({"out": str(out), "items": len(drafted.items), "rejected": drafted.rejected}))
+    else:
+        told = f" ({drafted.rejected} replies of the model were not usable)" if drafted.rejected else ""
+        click.echo(f"{len(drafted.items)} unreviewed items in {out}{told}")
+
+
+def _judge(folder: Path, items: Path | None) -> None:
+    from tqdm import tqdm
+
+    from eval.ask import asker
+    from eval.judge import FIELDS, judge
+    from eval.measure import cases
+    from eval.records import read_run
+    from rag.settings import load_settings
+
+    settings = load_settings()
+    ask = asker(settings, FIELDS)
+    with tqdm(desc="judging", unit=" answers", file=sys.stderr, disable=None) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        judge(cases(read_run(folder, items)), folder, ask, settings.llm_model, progress)
 
 
 def _show(result: dict[str, Any], text: str, report: Path, as_json: bool) -> None:

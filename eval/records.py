@@ -4,6 +4,7 @@ items.jsonl      the items of the run, so that it can be scored anywhere
 run.json         all that is needed to repeat it
 records.jsonl    one line an item, in the order in which they finished
 papers.jsonl     the stored abstracts of the cited papers, against which quotes are checked
+judgements.jsonl verdicts of a language model, where one was asked
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from eval.items import Item, load_items
 from rag.errors import CorpusError
 
 ITEMS, RUN, RECORDS, PAPERS = "items.jsonl", "run.json", "records.jsonl", "papers.jsonl"
+JUDGEMENTS = "judgements.jsonl"
 
 Record = dict[str, Any]
 
@@ -35,6 +37,8 @@ class Run:
     """By item id."""
     abstracts: Mapping[str, str] | None
     """Stored abstracts of cited papers by id; None when the run kept none."""
+    judgements: Mapping[str, Record] = field(default_factory=dict)
+    """Verdicts of a judge by item id; empty when none was asked."""
 
     @property
     def missing(self) -> list[str]:
@@ -58,7 +62,9 @@ def read_run(folder: Path, items: Path | None = None) -> Run:
         raise CorpusError(f"no record of {folder} belongs to an item of {source}: give the item file of this run")
     kept = folder / PAPERS
     abstracts = {p["paper_id"]: p["abstract"] for p in read_lines(kept)} if kept.is_file() else None
-    return Run(folder, read_about(folder), wanted, records, abstracts)
+    verdicts = folder / JUDGEMENTS
+    judgements = {j["id"]: j for j in read_lines(verdicts)} if verdicts.is_file() else {}
+    return Run(folder, read_about(folder), wanted, records, abstracts, judgements)
 
 
 def read_about(folder: Path) -> dict[str, Any]:

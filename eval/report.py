@@ -11,7 +11,7 @@ from eval import plots
 from eval.compare import is_significant, signed
 from eval.measure import Case, cases, measure
 from eval.records import Run, write
-from eval.score import number
+from eval.score import judge_line, number
 
 _ITEMS = 2000  # items shown: more would make the file too large to open
 _CURVE = (1, 3, 5, 10, 20, 50)
@@ -28,6 +28,7 @@ def write_report(run: Run, scores: Mapping[str, Any], path: Path) -> None:
         f"<p class=soft>{escape(' · '.join(str(m) for m in made if m))}</p>",
         *(f"<p class=bad>{escape(n)}</p>" for n in scores["notices"]),
         f"<h2>Measures</h2>{_score_table(scores)}",
+        f"<p>{escape(judge_line(scores['judge']))}</p>" if "judge" in scores else "",
         f"<h2>Plots</h2><div class=plots>{''.join(_plots(found, scores))}</div>",
         f"<h2>Items</h2>{_items(found)}",
     ]

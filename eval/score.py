@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eval import stats
+from eval.judge import summarize_verdicts
 from eval.measure import WEIGHTS, Case, Table, cases, measure, seconds
 from eval.records import Run, read_run
 from eval.stats import Estimate
@@ -49,6 +50,7 @@ def score(run: Run, price: tuple[float, float] | None = None) -> dict[str, Any]:
         "notices": _notices(run, found, table, failed),
         "overall": _as_dict(summarize(found, table)),
         "by_type": {t: _as_dict(_of_type(found, table, t)) for t in types},
+        **({"judge": summarize_verdicts(found, table["correct"], run.judgements)} if run.judgements else {}),
         **({"total_cost": sum(v for v in table["cost"] if v is not None)} if price else {}),
     }
 
@@ -90,8 +92,22 @@ def as_markdown(scores: Mapping[str, Any]) -> str:
             row = [number(t[name]["mean"]) if name in t else "–" for t in by_type.values()]
             if set(row) != {"–"}:
                 lines.append(f"| {name} | " + " | ".join(row) + " |")
+    if judge := scores.get("judge"):
+        lines += ["", judge_line(judge)]
     lines += ["", *(f"- {notice}" for notice in scores["notices"])] if scores["notices"] else []
     return "\n".join(lines)
+
+
+def judge_line(judge: Mapping[str, Any]) -> str:
+    """A second opinion in one sentence, with how far it can be trusted."""
+    shares = [
+        f"{name.removeprefix('judge_')} {number(e['mean'])} ({number(e['low'])} – {number(e['high'])})"
+        for name in ("judge_correct", "judge_supported")
+        if (e := judge[name]) and e["low"] is not None
+    ]
+    agreement = "" if judge["agreement"] is None else f"; agrees with `correct` on {judge['agreement']:.0%}"
+    kappa = "" if judge["kappa"] is None else f" (kappa {judge['kappa']:.2f}, n = {judge['n']})"
+    return f"Judge {judge['model']}: {', '.join(shares)}{agreement}{kappa}; {judge['unscored']} unscored"
 
 
 def number(value: float) -> str:
