@@ -1,6 +1,9 @@
 """Runs: what is recorded, how a run resumes, what a failure leaves."""
 
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -173,6 +176,34 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(tmp_path: Path, workers: 
     assert "blue" not in records(tmp_path / "part")
     run(Fruit(), ITEMS, tmp_path / "part", workers=workers)
     assert timeless(tmp_path / "part") == timeless(tmp_path / "whole")
+
+
+def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    slow = """
+import sys, time
+from pathlib import Path
+from eval.run import run
+from tests.test_eval_run import ITEMS, Fruit
+class Slow(Fruit):
+    def find(self, *args, **more):
+        time.sleep(0.2)
+        return super().find(*args, **more)
+run(Slow(), ITEMS, Path(sys.argv[1]))
+"""
+    out = tmp_path / "part"
+    process = subprocess.Popen([sys.executable, "-c", slow, str(out)], cwd=Path(__file__).parents[1])
+    deadline = time.monotonic() + 60
+    while not (out / "records.jsonl").is_file() or b"\n" not in (out / "records.jsonl").read_bytes():
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert 1 <= len(records(out)) < len(ITEMS)
+    quoth = Fruit()
+    run(quoth, ITEMS, out)
+    run(Fruit(), ITEMS, tmp_path / "whole")
+    assert 1 <= len(quoth.asked) < len(ITEMS)
+    assert timeless(out) == timeless(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("cut", [1, 40])
