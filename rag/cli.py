@@ -191,7 +191,7 @@ def chat(settings: Settings, as_json: bool, filters: Filters) -> None:
 
 @cli.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=7860, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--port", default=7860, show_default=True, type=click.IntRange(1, 65535))
 @click.option("--auth", "auth_file", metavar="FILE", type=click.Path(path_type=Path), help="Lines name:password.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser.")
 @common
