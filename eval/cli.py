@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +100,8 @@ def score_command(
         _judge(folder, items)
     run = read_run(folder, items)
     scores = score(run, price)
-    path = report or folder / "report.html"
-    write_report(run, scores, path)
-    _show(scores, as_markdown(scores), path, as_json)
+    _show(scores, as_markdown(scores), as_json)
+    _report(report or folder / "report.html", lambda path: write_report(run, scores, path))
 
 
 @eval_group.command("compare")
@@ -124,9 +124,8 @@ def compare_command(
     result = compare_runs(a, b)
     failed = [str(c) for c in wanted if c.holds(result["measures"])]
     result["failed"] = failed
-    path = report or b / "compare.html"
-    write_comparison(result, path)
-    _show(result, as_markdown(result), path, as_json)
+    _show(result, as_markdown(result), as_json)
+    _report(report or b / "compare.html", lambda path: write_comparison(result, path))
     if failed:
         click.echo(f"--fail-if: {'; '.join(failed)}", err=True)
         ctx.exit(3)
@@ -202,9 +201,15 @@ def _judge(folder: Path, items: Path | None) -> None:
         judge(cases(read_run(folder, items)), folder, ask, settings.llm_model, progress)
 
 
-def _show(result: dict[str, Any], text: str, report: Path, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(result, ensure_ascii=False, indent=1))
+def _show(result: dict[str, Any], text: str, as_json: bool) -> None:
+    click.echo(json.dumps(result, ensure_ascii=False, indent=1) if as_json else text)
+
+
+def _report(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a report; scores that have been printed are worth having without it."""
+    try:
+        write(path)
+    except OSError as e:
+        click.echo(f"no report: {path} cannot be written ({e.strerror}); give another file with --report", err=True)
     else:
-        click.echo(text)
-    click.echo(f"report: {report}", err=True)
+        click.echo(f"report: {path}", err=True)

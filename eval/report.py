@@ -9,7 +9,7 @@ from typing import Any
 
 from eval import plots
 from eval.compare import is_significant, signed
-from eval.measure import Case, cases, measure
+from eval.measure import MEASURES, Case, cases
 from eval.records import Run, write
 from eval.score import judge_line, number
 
@@ -107,9 +107,7 @@ def _refusal_curve(found: Sequence[Case]) -> dict[str, list[plots.Point]]:
 
 
 def _items(found: Sequence[Case]) -> str:
-    table = measure(found)
-    verdicts = ["correct", "refused", "MRR"]
-    columns = {name: table[name] for name in verdicts}
+    columns = {name: [MEASURES[name](c) for c in found] for name in ("correct", "refused", "MRR")}
 
     def worst(n: int) -> float:
         return min((v for values in columns.values() if (v := values[n]) is not None), default=1.0)

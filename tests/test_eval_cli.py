@@ -84,3 +84,10 @@ def test_what_the_user_can_mend(library: Fruit, tmp_path: Path) -> None:
     assert isinstance(quoth("score", tmp_path / "nowhere").exception, CorpusError)
     assert isinstance(quoth("run", tmp_path / "nowhere.jsonl", "--out", tmp_path / "a").exception, CorpusError)
     assert quoth("run", tmp_path / "x.jsonl").exit_code == 2  # no --out
+
+
+def test_a_report_that_cannot_be_written_costs_no_scores(library: Fruit, items: Path, tmp_path: Path) -> None:
+    quoth("run", items, "--out", tmp_path / "a")
+    result = quoth("score", tmp_path / "a", "--report", tmp_path / "nowhere" / "report.html")
+    assert (result.exit_code, "| MRR | 1.000 |" in result.stdout) == (0, True)
+    assert "give another file with --report" in result.stderr
