@@ -1,14 +1,16 @@
-"""How well does a text support a statement? Words, figures and negations must agree; likeness alone does not do."""
+"""How well does a text support a statement? Words, figures and polarity must agree; likeness alone does not do."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from rag.text import content_words, numbers, plain, sentences
+from rag.contradiction import contradicts
+from rag.relevance import missing_names
+from rag.text import content_words, figures, is_cjk, plain, sentences
 from rag.types import Paper, Quote, Sentence
 
 if TYPE_CHECKING:
@@ -16,93 +18,124 @@ if TYPE_CHECKING:
 
 SUPPORTED = 0.5
 """Least support of a sentence that may be shown as supported."""
-_NEGATIONS = re.compile(
-    r"\b(?:no|not|never|cannot|without|neither|nor|none|hardly|unable|fails?|failed|lacks?|lacking|un(?=able))\b|n't\b"
-)
-_NOT_ONLY = re.compile(r"\bnot (?:only|just|merely|limited)\b|\bno longer\b")
-_REACH = 3  # content words after a negation that it can govern
 # Measured on SciFact's supported claims and their rationales: cosines of true pairs lie mostly above, of other
 # sentences of the same abstracts mostly below, the middle of this range.
 _COSINE_LOW, _COSINE_HIGH = 0.25, 0.85
+_CANDIDATES = 4  # sentences of a paper that are looked at closely: those that share most words
+_CLEAR = 0.8  # support at which one sentence is enough
+_PARTS = re.compile(r"[,;:()](?!\d)|\b(?:and|but|while|which|whereas)\b")
+_PART_WORDS, _PART_COVERED = 3, 0.34  # a clause of so many content words has more than a third of them in the text
+_CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_CJK_NEGATION = re.compile("[不没無无未非]")
+_NEGATION = re.compile(r"\b(?:no|not|never|cannot|without|neither|nor|none|fails?|failed|lacks?)\b")
+_URL = re.compile(r"https?://[^\s<>\"')\]}]+")
+
+Encode = Callable[[Sequence[str]], "Vectors"]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The sentences of one paper that carry a statement best, and how well they do."""
+    """What carries a statement best, each quote with the place of its paper among those asked, and how well."""
 
     quotes: tuple[Quote, ...]
     support: float
+    owners: tuple[int, ...] = ()
 
 
 def support(statement: str, text: str, similarity: float | None = None) -> float:
     """Support of a statement by a text, 0..1.
 
-    0 when the statement has a figure that the text lacks, or negates what the text affirms (or the reverse); 1 when
-    it is verbatim. Else the share of its content words found, averaged with the scaled cosine where one is given.
+    0 when the statement has a figure that the text lacks or has for something else, says the opposite, or has a part
+    of its own. Else the share of its content words found, averaged with the scaled cosine where one is given.
     """
-    folded, within = plain(statement).strip(" .!?"), plain(text)
-    if folded and folded in within:
-        return 1.0
-    if not numbers(statement) <= numbers(text) or _negation_differs(statement, text):
+    for figure, beside in figures(statement).items():
+        around = figures(text).get(figure)
+        if around is None or (beside and around and not beside & around and not is_cjk(statement)):
+            return 0.0
+    scaled = 0.0
+    if similarity is not None:
+        scaled = min(1.0, max(0.0, (similarity - _COSINE_LOW) / (_COSINE_HIGH - _COSINE_LOW)))
+    if is_cjk(statement) != is_cjk(text):  # two languages share no words: only meaning is left
+        return 0.0 if _negates(statement) != _negates(text) else scaled
+    if contradicts(statement, text) or _has_foreign_part(statement, text):
         return 0.0
-    wanted = set(content_words(statement))
-    if not wanted:
-        return 0.0
-    coverage = len(wanted & set(content_words(text))) / len(wanted)
-    if similarity is None:
-        return coverage
-    scaled = min(1.0, max(0.0, (similarity - _COSINE_LOW) / (_COSINE_HIGH - _COSINE_LOW)))
-    return (coverage + scaled) / 2
+    covered = coverage(statement, text)
+    return covered if similarity is None else (covered + scaled) / 2
 
 
-def find_quotes(statement: str, paper: Paper, encode: Callable[[Sequence[str]], Vectors] | None = None) -> Verdict:
-    """The sentence of a paper's abstract, or two, that support a statement best.
+def coverage(statement: str, text: str) -> float:
+    """Share of a statement's content words that a text has, 0..1."""
+    wanted = _words(statement)
+    return len(wanted & _words(text)) / len(wanted) if wanted else 0.0
 
-    ``encode`` (texts to unit vectors) lets a paraphrase count; without it only words do.
+
+def find_quotes(statement: str, papers: Sequence[Paper], encode: Encode | None = None) -> Verdict:
+    """The sentence of these papers' abstracts, or two, that support a statement best.
+
+    ``encode`` (texts to unit vectors) lets a paraphrase count; without it only words do. A name, a figure or an
+    address that no paper has, or a sentence with the same words that says the opposite, leaves no support.
     """
-    found = sentences(paper.abstract)
-    verbatim = [s for s in found if plain(s.text).strip(" .!?") == plain(statement).strip(" .!?")]
-    if verbatim:
-        return Verdict((_quote(verbatim[0], 1.0),), 1.0)
-    if not found:
+    pool = [(n, s) for n, paper in enumerate(papers) for s in sentences(paper.abstract)]
+    for n, s in pool:
+        if _bare(s.text) == _bare(statement):
+            return _verdict(1.0, [(n, s)])
+    known = "\n".join(f"{p.title}\n{p.label}\n{p.abstract}" for p in papers)
+    if not pool or _invents(statement, known):
         return Verdict((), 0.0)
-    cosines: list[float | None] = [None] * len(found)
+    pool.sort(key=lambda entry: -coverage(statement, entry[1].text))
+    if is_cjk(statement) == is_cjk(known):
+        pool = pool[:_CANDIDATES]
+    most = coverage(statement, pool[0][1].text)
+    closest = [s.text for _, s in pool if coverage(statement, s.text) == most]
+    if all(contradicts(statement, text) for text in closest):
+        return Verdict((), 0.0)
+    cosines: list[float | None] = [None] * len(pool)
     if encode is not None:
-        vectors = encode([statement, *(s.text for s in found)])
+        vectors = encode([statement, *(s.text for _, s in pool)])
         cosines = [float(x) for x in vectors[1:] @ vectors[0]]
-    scores = [support(statement, s.text, c) for s, c in zip(found, cosines, strict=True)]
-    best = max(range(len(found)), key=lambda i: scores[i])
-    verdict = Verdict((_quote(found[best], scores[best]),), scores[best])
-    if verdict.support >= 0.8 or len(found) == 1:
+    scored = [(support(statement, s.text, c), i) for i, ((_, s), c) in enumerate(zip(pool, cosines, strict=True))]
+    score, best = max(scored, key=lambda x: (x[0], -x[1]))
+    verdict = _verdict(score, [pool[best]])
+    if score >= _CLEAR:
         return verdict
-    # Statements often join two sentences: take the second that completes the words best.
-    wanted = set(content_words(statement))
-    by_words = sorted(range(len(found)), key=lambda i: -len(wanted & set(content_words(found[i].text))))[:4]
-    for a in by_words:
-        for b in by_words:
-            if a < b:
-                cosine = max((c for c in (cosines[a], cosines[b]) if c is not None), default=None)
-                joint = support(statement, f"{found[a].text} {found[b].text}", cosine)
-                if joint > verdict.support + 0.05:
-                    verdict = Verdict((_quote(found[a], joint), _quote(found[b], joint)), joint)
+    # Statements often join two sentences.
+    for a, b in combinations(range(min(len(pool), _CANDIDATES)), 2):
+        cosine = max((c for c in (cosines[a], cosines[b]) if c is not None), default=None)
+        joint = support(statement, f"{pool[a][1].text} {pool[b][1].text}", cosine)
+        if joint > verdict.support + 0.05:
+            verdict = _verdict(joint, [pool[a], pool[b]])
     return verdict
 
 
-def _quote(sentence: Sentence, score: float) -> Quote:
-    return Quote(sentence.text, sentence.start, sentence.end, round(score, 3))
+def _verdict(score: float, found: Sequence[tuple[int, Sentence]]) -> Verdict:
+    quotes = tuple(Quote(s.text, s.start, s.end, round(score, 3)) for _, s in found)
+    return Verdict(quotes, score, tuple(n for n, _ in found))
 
 
-def _negation_differs(a: str, b: str) -> bool:
-    """Whether a content word of both texts is negated in one of them only."""
-    shared = set(content_words(a)) & set(content_words(b))
-    return bool((_negated(a) ^ _negated(b)) & shared)
+def _invents(statement: str, known: str) -> bool:
+    """Whether a statement has a name, a figure or an address that is nowhere in the papers."""
+    if not figures(statement).keys() <= figures(known).keys() or missing_names(statement, known):
+        return True
+    return any(url.rstrip(".,;:") not in known for url in _URL.findall(statement))
 
 
-@lru_cache(maxsize=4096)
-def _negated(text: str) -> frozenset[str]:
-    folded = _NOT_ONLY.sub(" ", plain(text))
-    governed: set[str] = set()
-    for m in _NEGATIONS.finditer(folded):
-        clause = re.split(r"[.;:,()]|\bbut\b|\bwhile\b", folded[m.end() :], maxsplit=1)[0]
-        governed.update(content_words(clause)[:_REACH])
-    return frozenset(governed)
+def _has_foreign_part(statement: str, text: str) -> bool:
+    """Whether a clause shares next to nothing with the text: a true half does not vouch for the other."""
+    parts = _PARTS.split(plain(statement))
+    return any(len(_words(p)) >= _PART_WORDS and coverage(p, text) < _PART_COVERED for p in parts)
+
+
+def _words(text: str) -> set[str]:
+    """Content words; of Chinese and its like, which put no blanks between words, pairs of characters."""
+    words = {w for w in content_words(text) if not _CJK_RUN.search(w)}
+    for run in _CJK_RUN.findall(plain(text)):
+        words.update(run[i : i + 2] for i in range(max(1, len(run) - 1)))
+    return words
+
+
+def _negates(text: str) -> bool:
+    return bool((_CJK_NEGATION if is_cjk(text) else _NEGATION).search(plain(text)))
+
+
+def _bare(text: str) -> str:
+    return plain(text).strip(" .!?。！？")

@@ -122,22 +122,49 @@ def content_words(text: str) -> list[str]:
     return list(_content(text))
 
 
-_NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:[.,]\d+)*")
+_NUMBER = r"(?<![\w.])\d+(?:[.,]\d+)*"
+_FIGURE_OR_WORD = re.compile(rf"{_NUMBER}|[^\W\d_][^\W_]*(?:'[^\W_]+)?")
+_PERCENTAGE = re.compile(
+    rf"{_NUMBER}(?:\s*(?:%\s*)?(?:-|/|and|or|to)\s*{_NUMBER})*\s*(?:%|percent\b|per cent\b|percentage points?\b)"
+)
+_ENUMERATOR = re.compile(r"(?<!\w)\(?\d{1,2}\)(?=[\s.,;:]|$)")
 _COUNTED = "two three four five six seven eight nine ten eleven twelve".split()  # "one" is mostly a pronoun
 _NUMBER_WORDS = {word: str(n) for n, word in enumerate(_COUNTED, 2)}
+_BESIDE = 3  # content words on either side that say what a figure counts
 
 
 @lru_cache(maxsize=8192)
+def figures(text: str) -> dict[str, frozenset[str]]:
+    """The figures of a text in one spelling, each with the content words around it.
+
+    ``8,972`` → ``8972``, ``5.80`` → ``5.8``, ``two`` → ``2``, ``18 percent`` → ``18%``, ``2-3%`` → ``2%`` and ``3%``.
+    Enumerators such as ``(1)`` are none.
+    """
+    folded = _ENUMERATOR.sub(" ", plain(text))
+    percentages = [m.span() for m in _PERCENTAGE.finditer(folded)]
+    words: list[str] = []
+    places: list[tuple[str, int]] = []
+    for m in _FIGURE_OR_WORD.finditer(folded):
+        if m[0] in _NUMBER_WORDS:
+            places.append((_NUMBER_WORDS[m[0]], len(words)))
+        elif m[0][0].isdigit():
+            percent = any(start <= m.start() < end for start, end in percentages)
+            places.append((_number(m[0]) + "%" * percent, len(words)))
+        else:
+            words += content_words(m[0])
+    found: dict[str, frozenset[str]] = {}
+    for figure, at in places:
+        beside = words[max(0, at - _BESIDE) : at + _BESIDE]
+        found[figure] = found.get(figure, frozenset()) | frozenset(beside)
+    return found
+
+
 def numbers(text: str) -> frozenset[str]:
-    """The figures of a text in one spelling: ``8,972`` → ``8972``, ``5.80`` → ``5.8``, ``two`` → ``2``."""
-    folded = plain(text)
-    found = {_number(m) for m in _NUMBER.findall(folded)}
-    found |= {_NUMBER_WORDS[w] for w in re.findall(r"[a-z]+", folded) if w in _NUMBER_WORDS}
-    return frozenset(found)
+    """The figures of a text in one spelling."""
+    return frozenset(figures(text))
 
 
 def _number(raw: str) -> str:
-    raw = raw.lstrip("+-").rstrip(".,")
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", raw):
         raw = raw.replace(",", "")
     if re.fullmatch(r"\d+\.\d+", raw):

@@ -7,25 +7,35 @@ repaired, where exactly the evidence supports it elsewhere; or the sentence is t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from rag.markers import Marked, marked_sentences, marker, unescape
-from rag.support import SUPPORTED, Verdict, find_quotes
+from rag import reply
+from rag.markers import Marked, escape, marked_sentences, marker, unescape
+from rag.support import SUPPORTED, Encode, Verdict, find_quotes
+from rag.text import content_words, figures
 from rag.types import Citation, Evidence, Quote, Status
-
-if TYPE_CHECKING:
-    from rag.types import Vectors
 
 REFUSAL = "NOT_IN_CORPUS"
 _REFUSAL = re.compile(r"[*_`\"'“(\[]*\bNOT[ _-]IN[ _-](?:THE[ _-])?CORPUS\b[*_`\"'”)\]]*[.!:]?", re.IGNORECASE)
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
-_ITEM = re.compile(r"^(\s*(?:[-*•]|\d{1,2}[.)])\s+)(?=\S)")
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s+.*|\*\*[^*]+\*\*:?)\s*$")
+_NOT_TOLD = re.compile(
+    r"\b(?:abstracts?|papers?|evidence|corpus|context|documents?)\b.{0,40}\b(?:not|never)\b (?:\w+ )?"
+    r"(?:mention|stat|say|specif|provid|contain|tell|report|discuss|address|describ|includ|answer)\w*|(?:摘要|论文)中?(?:都|均)?(?:没有|未|并未)",
+    re.IGNORECASE,
+)
 _REPAIRED = 0.6  # support that a sentence needs from a paper it did not cite: more than from one it did
-_LEAD_IN_WORDS = 16
+_SHORT = 16  # words of a heading or lead-in
+_END = re.compile(r"[.!?。！？:：…][\"'”’)\]*_`]*$")
+# Stems that say that something follows, but not what.
+_ANNOUNCING = frozenset(
+    content_words(
+        """following follows below here answer question overview summary summarize details main key relevant related
+        results findings methods approaches contributions limitations problem background conclusion evidence topic
+        propose introduce present address discuss found based provided according abstract include first second third
+        two three four five six seven eight nine
+        两 以下 如下 结果 主要结果如下 答案 总结 根据摘要"""
+    )
+)
 
 
 @dataclass
@@ -72,82 +82,112 @@ class Verified:
         return "partial" if self.refused else "answered"
 
 
-def verify(
-    text: str, evidence: Sequence[Evidence], encode: Callable[[Sequence[str]], Vectors] | None = None
-) -> Verified:
+def verify(text: str, evidence: Sequence[Evidence], encode: Encode | None = None) -> Verified:
     """Check every sentence of a marked text against the numbered evidence (a marker is an evidence's rank).
 
     ``encode`` (texts to unit vectors) lets paraphrases count; without it only words do. In the text returned every
     sentence but lead-ins has a marker, numbers run 1..n in order of first use, and every number has a citation.
     """
-    text = _FENCE.sub("", _THINKING.sub("", text)).replace("\ufffd", "").strip()
+    known = "\n".join(f"{e.paper.title}\n{e.paper.label}\n{e.paper.abstract}" for e in evidence)
+    names = "\n".join(f"{e.paper.title}\n{e.paper.label}" for e in evidence)
+    text = reply.clean(text, known)
     refused = bool(_REFUSAL.search(text))
-    text = _REFUSAL.sub("", text)
     numbering = _Numbering({e.rank: e for e in evidence})
-    lines: list[str] = []
+    shown: list[str] = []
     unsupported: list[str] = []
     waiting: list[str] = []  # lead-ins and headings: kept only when something that is cited follows
-    for line in text.splitlines():
-        item = _ITEM.match(line)
-        prefix, body = (item[1], line[item.end() :]) if item else ("", line.strip())
-        if not body.strip():
-            if lines and lines[-1]:
-                lines.append("")
-            continue
-        if _HEADING.match(line):
-            waiting.append(line.strip())
+    drafted = [(line, marked_sentences(line.body)) for line in reply.lines(_REFUSAL.sub("", text))]
+    cut = _cut_off([s for line, found in drafted if line.kind == "text" for s in found])
+    for line, found in drafted:
+        if line.kind == "blank" and shown and shown[-1]:
+            shown.append("")
+        if line.kind == "heading":
+            heading = " ".join(s.text for s in found)
+            if _claims_nothing(heading, known):
+                waiting.append(escape(unescape(heading)))
+            elif heading:
+                unsupported.append(unescape(heading))
             continue
         kept: list[str] = []
-        for sentence in marked_sentences(body):
-            if _leads_in(sentence):
-                waiting.append(sentence.text)
+        ahead: list[str] = []  # lead-ins of this line
+        for sentence in found:
+            claim = unescape(sentence.text)
+            if not any(c.isalnum() for c in claim):
                 continue
-            shown = _settle(sentence, numbering, encode)
-            if shown is None:
-                unsupported.append(unescape(sentence.text))
+            if _leads_in(sentence, names):
+                ahead.append(escape(claim))
+                continue
+            numbers = [] if sentence is cut else _settle(claim, sentence.numbers, numbering, encode)
+            if numbers:
+                kept += [*ahead, f"{escape(claim)} {marker(numbers)}"]
+                ahead = []
+            elif _NOT_TOLD.search(claim):
+                refused = True
             else:
-                kept.append(shown)
+                unsupported.append(claim)
         if kept:
-            lines += waiting
+            shown += [*waiting, line.prefix + " ".join(kept)]
             waiting = []
-            lines.append(prefix + " ".join(kept))
-    return Verified(_tidy(lines), numbering.citations(), tuple(unsupported), refused)
+        if ahead:
+            waiting.append((line.prefix if not kept else "") + " ".join(ahead))
+    return Verified(_tidy(shown), numbering.citations(), tuple(unsupported), refused)
 
 
-def _settle(sentence: Marked, numbering: _Numbering, encode: Callable[[Sequence[str]], Vectors] | None) -> str | None:
-    """The sentence with its final markers, or None when nothing supports it."""
-    claim = unescape(sentence.text)
-    cited = [n for n in sentence.numbers if n in numbering.evidence]
-    verdicts = {n: find_quotes(claim, numbering.evidence[n].paper, encode) for n in cited}
-    standing = [n for n in cited if verdicts[n].support >= SUPPORTED]
+def _settle(claim: str, cited: Sequence[int], numbering: _Numbering, encode: Encode | None) -> list[int]:
+    """Final numbers of a sentence, its quotes noted; empty when nothing supports it."""
+    evidence = numbering.evidence
+    least = 1.0 if _NOT_TOLD.search(claim) else SUPPORTED  # what is not told is no claim, unless an abstract says it
+    named = [n for n in cited if n in evidence]
+    verdicts = {n: find_quotes(claim, [evidence[n].paper], encode) for n in named}
+    standing = {n: v for n, v in verdicts.items() if v.support >= least}
+    if not standing and len(named) > 1:  # facts of several papers in one sentence
+        standing = _by_paper(find_quotes(claim, [evidence[n].paper for n in named], encode), named, least)
     if not standing:
-        standing = _repair(claim, numbering.evidence, cited, verdicts, encode)
-    if not standing:
-        return None
-    numbers = [numbering.cite(n, verdicts[n].quotes) for n in standing]
-    return f"{sentence.text} {marker(dict.fromkeys(numbers))}"
+        # A sentence that names another paper may be about that one: its subject must be this one's.
+        subject = content_words(claim)[:1] if named else []
+        others = {
+            n: find_quotes(claim, [e.paper], encode)
+            for n, e in evidence.items()
+            if n not in named and {*subject} <= {*content_words(f"{e.paper.label} {e.paper.title} {e.paper.abstract}")}
+        }
+        best = max(others, key=lambda n: others[n].support, default=None)
+        if best is not None and others[best].support >= max(least, _REPAIRED):
+            standing = {best: others[best]}
+    return list(dict.fromkeys(numbering.cite(n, v.quotes) for n, v in standing.items()))
 
 
-def _repair(
-    claim: str,
-    evidence: dict[int, Evidence],
-    cited: Sequence[int],
-    verdicts: dict[int, Verdict],
-    encode: Callable[[Sequence[str]], Vectors] | None,
-) -> list[int]:
-    """The one paper of the evidence that supports a sentence whose marker is missing or wrong."""
-    for n, e in evidence.items():
-        if n not in cited:
-            verdicts[n] = find_quotes(claim, e.paper, encode)
-    best = max((n for n in verdicts if n not in cited), key=lambda n: verdicts[n].support, default=None)
-    return [best] if best is not None and verdicts[best].support >= _REPAIRED else []
+def _by_paper(joint: Verdict, named: Sequence[int], least: float) -> dict[int, Verdict]:
+    if joint.support < least:
+        return {}
+    found: dict[int, list[Quote]] = {}
+    for quote, owner in zip(joint.quotes, joint.owners, strict=True):
+        found.setdefault(named[owner], []).append(quote)
+    return {n: Verdict(tuple(found[n]), joint.support) for n in named if n in found}
 
 
-def _leads_in(sentence: Marked) -> bool:
-    """Whether a sentence only announces what follows and claims nothing itself."""
-    text = sentence.text.rstrip("* ")
-    return text.endswith(":") and not sentence.numbers and len(text.split()) <= _LEAD_IN_WORDS
+def _leads_in(sentence: Marked, names: str) -> bool:
+    """Whether a sentence only announces what follows, or names the paper it is about, and claims nothing itself."""
+    text = sentence.text.rstrip("*_ ")
+    return text.endswith((":", "：")) and not sentence.numbers and _claims_nothing(text, names)
 
 
-def _tidy(lines: Sequence[str]) -> str:
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+def _claims_nothing(text: str, known: str) -> bool:
+    """Whether a short text has only announcing words and words that are known."""
+    told = set(content_words(known)) | _ANNOUNCING
+    counted = {f for f in figures(text) if len(f) == 1}  # "Two results:"
+    return (
+        len(text.split()) <= _SHORT
+        and set(figures(text)) - counted <= set(figures(known))
+        and all(w in told or not w.isalpha() for w in content_words(text))
+    )
+
+
+def _cut_off(found: Sequence[Marked]) -> Marked | None:
+    """The last sentence when it breaks off: neither marker nor final punctuation, after others that have both."""
+    if len(found) > 1 and not found[-1].numbers and not _END.search(found[-1].text):
+        return found[-1]
+    return None
+
+
+def _tidy(shown: Sequence[str]) -> str:
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(shown)).strip()
