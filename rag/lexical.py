@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,16 +61,18 @@ class LexicalIndex:
     def search(self, question: str, n: int, only: Sequence[str] | None = None) -> list[tuple[str, float]]:
         """(paper id, BM25 score), best first, at most ``n``; only papers that share a subject word with the question.
 
-        ``only`` restricts to these papers. k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009).
+        A word counts as often as the question says it: long questions repeat what they are about. ``only`` restricts
+        to these papers. k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009).
         """
         from tantivy import Occur, Query
 
         index = self._open()
-        words = list(dict.fromkeys(content_words(question)))
+        words = Counter(content_words(question))
         if not words or (only is not None and not only):
             return []
         schema = index.schema
-        query = Query.boolean_query([(Occur.Should, Query.term_query(schema, "text", w)) for w in words])
+        weighted = [Query.boost_query(Query.term_query(schema, "text", w), times) for w, times in words.items()]
+        query = Query.boolean_query([(Occur.Should, term) for term in weighted])
         if only is not None:
             allowed = Query.const_score_query(Query.term_set_query(schema, "paper_id", list(only)), 0.0)
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, allowed)])
