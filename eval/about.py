@@ -43,7 +43,7 @@ def describe(quoth: Quoth, items: Sequence[Item], search_only: bool, workers: in
         "library": {
             "name": settings.library,
             "papers": len(papers),
-            "fingerprint": _digest(p.card() for p in papers),
+            "fingerprint": quoth.fingerprint(),
         },
         "settings": public(settings),
         "versions": {"quoth": __version__, "python": platform.python_version(), **_versions()},

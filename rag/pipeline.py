@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -197,6 +199,16 @@ class Quoth:
         paper_id = resolve(name, [e.paper for e in self._store.catalog().values()])
         return self._store.papers([paper_id])[paper_id]
 
+    def fingerprint(self) -> dict[str, str]:
+        """What the library is made of: digests of its papers and of the encoder behind its vectors."""
+        self._refresh()
+        contents = sorted(entry.content_sha for entry in self._store.catalog().values())
+        encoder = json.dumps(self._store.embedder, sort_keys=True)
+        return {
+            "papers": hashlib.sha256("\n".join(contents).encode()).hexdigest(),
+            "embedder": hashlib.sha256(encoder.encode()).hexdigest(),
+        }
+
     # -- inside -----------------------------------------------------------------------------------------------------
 
     def _write(self, found: Found, ranked: Sequence[Candidate], draft: _Draft) -> Iterator[str]:
@@ -214,6 +226,7 @@ class Quoth:
         With the answerer chosen by hand (``llm``) a failure without any text is an error; else the extractive
         answerer takes over, and a notice says so.
         """
+        usage = llm.usage  # this stream's own; another question on another thread makes another
         try:
             for piece in pieces:
                 draft.text += piece
@@ -227,7 +240,7 @@ class Quoth:
             else:
                 draft.notices.append(f"Answered without the LLM: {e}")
         if draft.text:
-            draft.answerer, draft.usage = llm.name, dict(llm.usage)
+            draft.answerer, draft.usage = llm.name, dict(usage)
 
     def _answer(
         self,

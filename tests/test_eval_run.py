@@ -65,6 +65,9 @@ class Fruit:
         citation = Citation(1, best.paper, (Quote(quote, 0, len(quote), 1.0),))
         yield Answer(question, question, "answered", f"{quote} [1]", (citation,), evidence=found.evidence)
 
+    def fingerprint(self) -> dict[str, str]:
+        return {"papers": "1", "embedder": "2"}
+
     def papers(self) -> list[Paper]:
         return [Paper(p.paper_id, "", aliases=p.aliases, label=p.label) for p in PAPERS.values()]
 
