@@ -15,7 +15,7 @@ _NEGATIONS = re.compile(
     r"|avoid(?:s|ed|ing)?|eschew(?:s|ed|ing)?|instead of|rather than)\b|n't\b"
 )
 _NO_NEGATION = re.compile(r"\bnot (?:only|just|merely|limited)\b|\bno (?:longer|more|less|fewer|later) than\b")
-_REACH = 3  # content words after a negation that it can govern
+_REACH, _FAR = 3, 12  # content words after a negation that it governs, and that it may still govern
 _CLAUSE_END = re.compile(r"[.;:,()](?!\d)|\b(?:but|while|whereas|although)\b")
 _SIDE = 3  # content words that name a side of a comparison
 _COMPARES = re.compile(r"\bthan\b|\b(?:outperform|surpass|exceed|beat)(?:s|es|ing)?\b")
@@ -44,7 +44,8 @@ _LONG_ENOUGH = 6  # letters of a word that a prefix turns round: "reliable", not
 def contradicts(statement: str, text: str) -> bool:
     """Whether the text says of the same words the opposite of what the statement says."""
     shared = set(content_words(statement)) & set(content_words(text))
-    denied = (_negated(statement) ^ _negated(text)) & shared
+    # Closely denied by one, and nowhere near a negation in the other.
+    denied = (_negated(statement) - _negated(text, _FAR) | _negated(text) - _negated(statement, _FAR)) & shared
     turned = _turned(statement, text) & shared
     if _sides_swapped(statement, text):
         return bool(denied) or not turned  # "A has less than B" is "B has more than A"
@@ -52,12 +53,12 @@ def contradicts(statement: str, text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _negated(text: str) -> frozenset[str]:
+def _negated(text: str, reach: int = _REACH) -> frozenset[str]:
     """Content words that a negation governs."""
     folded = _NO_NEGATION.sub(" ", plain(text))
     governed: set[str] = set()
     for m in _NEGATIONS.finditer(folded):
-        governed.update(_clause_after(folded, m.end())[:_REACH])
+        governed.update(_clause_after(folded, m.end())[:reach])
     return frozenset(governed)
 
 
@@ -99,7 +100,8 @@ def _sides(text: str) -> tuple[frozenset[str], frozenset[str]]:
     if m is None:
         return frozenset(), frozenset()
     before = re.split(r"\bthat\b", folded[: m.start()])[-1]
-    left, right = _clause_before(before, len(before)), _clause_after(folded, m.end())
+    clauses = [words for part in _CLAUSE_END.split(before) if (words := content_words(part))]
+    left, right = clauses[-1] if clauses else [], _clause_after(folded, m.end())  # "A is good, surpassing B"
     return frozenset(left[:_SIDE]), frozenset(right[:_SIDE])
 
 

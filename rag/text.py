@@ -141,21 +141,22 @@ def figures(text: str) -> dict[str, frozenset[str]]:
     Enumerators such as ``(1)`` are none.
     """
     folded = _ENUMERATOR.sub(" ", plain(text))
-    percentages = [m.span() for m in _PERCENTAGE.finditer(folded)]
-    words: list[str] = []
-    places: list[tuple[str, int]] = []
-    for m in _FIGURE_OR_WORD.finditer(folded):
-        if m[0] in _NUMBER_WORDS:
-            places.append((_NUMBER_WORDS[m[0]], len(words)))
-        elif m[0][0].isdigit():
-            percent = any(start <= m.start() < end for start, end in percentages)
-            places.append((_number(m[0]) + "%" * percent, len(words)))
-        else:
-            words += content_words(m[0])
     found: dict[str, frozenset[str]] = {}
-    for figure, at in places:
-        beside = words[max(0, at - _BESIDE) : at + _BESIDE]
-        found[figure] = found.get(figure, frozenset()) | frozenset(beside)
+    for sentence in re.split(r"(?<=[.!?])\s+", folded):
+        percentages = [m.span() for m in _PERCENTAGE.finditer(sentence)]
+        words: list[str] = []
+        places: list[tuple[str, int]] = []
+        for m in _FIGURE_OR_WORD.finditer(sentence):
+            if m[0] in _NUMBER_WORDS:
+                places.append((_NUMBER_WORDS[m[0]], len(words)))
+            elif m[0][0].isdigit():
+                percent = any(start <= m.start() < end for start, end in percentages)
+                places.append((_number(m[0]) + "%" * percent, len(words)))
+            else:
+                words += content_words(m[0])
+        for figure, at in places:
+            beside = words[max(0, at - _BESIDE) : at + _BESIDE]
+            found[figure] = found.get(figure, frozenset()) | frozenset(beside)
     return found
 
 
