@@ -30,23 +30,24 @@ _CONTEXT = 600  # characters of the last answer that may stand in for what "it" 
 def make_brief(question: str, history: Sequence[Turn], rewrite: Callable[[str], str] | None = None) -> Brief:
     """Make a question understandable on its own.
 
-    ``rewrite`` is an LLM's rewriting of the question in the light of the history. Without it, a question that points
+    ``rewrite`` is an LLM's rewriting of the question in the light of the history. A question that (still) points
     back (a pronoun, "the second one", "and …", hardly a subject of its own) gets the last exchange as its context,
     any other is taken as it stands: a change of topic must not drag the history along.
     """
     if not history:
         return Brief(question, question)
     cited = next((t.papers for t in reversed(history) if t.role == "assistant" and t.papers), ())
-    pointed = _pointed_at(question, cited)
-    if rewrite is not None:
-        return Brief(question, rewrite(question).strip() or question, pointed)
-    if not points_back(question):
-        return Brief(question, question)
+    meant = _meant(question, cited)
+    standalone = (rewrite(question).strip() if rewrite is not None else "") or question
+    # A model's short question is short because it says all; a user's, because the conversation says the rest.
+    leans = points_back(standalone) if standalone == question else bool(_REFERS.search(standalone))
+    if not meant and not leans:
+        return Brief(question, standalone)
     asked = next((t.content for t in reversed(history) if t.role == "user"), "")
     told = next((t.content for t in reversed(history) if t.role == "assistant"), "")
     told = _NUMBER.sub("", unescape(told))[:_CONTEXT]
     context = " ".join(x.strip() for x in (asked, told) if x.strip())
-    return Brief(question, f"{question} ({context})" if context else question, pointed or cited)
+    return Brief(question, standalone, context, cited, meant)
 
 
 def points_back(question: str) -> bool:
@@ -56,7 +57,7 @@ def points_back(question: str) -> bool:
     return len(content_words(question)) <= _FEW_WORDS
 
 
-def _pointed_at(question: str, cited: Sequence[str]) -> tuple[str, ...]:
+def _meant(question: str, cited: Sequence[str]) -> tuple[str, ...]:
     """The paper of the last answer that "[2]" or "the second one" means, if any."""
     places = [int(n) - 1 for n in _NUMBER.findall(question)]
     for m in _NTH.finditer(question):

@@ -129,9 +129,9 @@ class Quoth:
         """Answer from what was found."""
         started = time.perf_counter()
         brief, evidence = found.brief, found.evidence
-        weights = word_weights(brief.standalone, self._lexical.frequencies)
-        own_weights = word_weights(brief.question, self._lexical.frequencies)
-        ranked = rank_sentences(brief.question, evidence, own_weights or weights, self._encoder)
+        weights = word_weights(brief.query, self._lexical.frequencies)
+        own_weights = word_weights(brief.standalone, self._lexical.frequencies)
+        ranked = rank_sentences(brief.standalone, evidence, own_weights or weights, self._encoder)
         sure = abstain.answerability(weights, len(self._store.catalog()), evidence, ranked)
         unread = self._unread(brief)
         draft = _Draft("extractive", notices=list(found.notices))
@@ -143,14 +143,19 @@ class Quoth:
         if sure >= (abstain.THRESHOLD if threshold is None else threshold) and not unread:
             yield from self._write(found, ranked, draft)
             draft.generate = time.perf_counter() - started
-            verified = verify(draft.text, evidence, self._embedder.documents if self._embedder else None)
+            verified = self._verify(draft.text, evidence)
+            if self._failed(draft, verified):
+                draft.answerer, draft.text = "extractive", ""
+                draft.notices.append("No abstract supports what the model wrote: these are quotes instead.")
+                yield from self._extract(found, ranked, draft)
+                verified = replace(self._verify(draft.text, evidence), unsupported=verified.unsupported)
             verifying = time.perf_counter() - started - draft.generate
         yield self._answer(found, draft, verified, sure, started, verifying)
 
     def search(self, question: str, filters: Filters = Filters()) -> list[tuple[Evidence, Sentence]]:
         """The best papers, each with the sentence that matches the question best."""
         found = self.find(question, (), filters)
-        weights = word_weights(found.brief.standalone, self._lexical.frequencies)
+        weights = word_weights(found.brief.query, self._lexical.frequencies)
         best: dict[str, Sentence] = {}
         for c in rank_sentences(question, found.evidence, weights, self._encoder):
             best.setdefault(c.evidence.paper.paper_id, c.sentence)
@@ -179,7 +184,7 @@ class Quoth:
                 draft.text += piece
                 yield piece
         draft.generate = time.perf_counter() - started
-        verified = verify(draft.text, evidence, self._embedder.documents if self._embedder else None)
+        verified = self._verify(draft.text, evidence)
         verifying = time.perf_counter() - started - draft.generate
         yield self._answer(found, draft, verified, 1.0, started, verifying, asked=False)
 
@@ -216,9 +221,19 @@ class Quoth:
             written = self._llm.stream(found.brief, found.evidence, found.history)
             yield from self._by_llm(self._llm, written, draft)
         if not draft.text:
-            for piece in ExtractiveAnswerer(ranked).stream(found.brief, found.evidence, found.history):
-                draft.text += piece
-                yield piece
+            yield from self._extract(found, ranked, draft)
+
+    def _extract(self, found: Found, ranked: Sequence[Candidate], draft: _Draft) -> Iterator[str]:
+        for piece in ExtractiveAnswerer(ranked).stream(found.brief, found.evidence, found.history):
+            draft.text += piece
+            yield piece
+
+    def _verify(self, text: str, evidence: Sequence[Evidence]) -> Verified:
+        return verify(text, evidence, self._encoder.vectors if self._encoder else None)
+
+    def _failed(self, draft: _Draft, verified: Verified) -> bool:
+        """Whether a model answered and nothing of it stands, without having said that the corpus does not tell."""
+        return draft.answerer != "extractive" and not verified.citations and not verified.refused
 
     def _by_llm(self, llm: LLM, pieces: Iterator[str], draft: _Draft) -> Iterator[str]:
         """Take the LLM's text; where it fails, what came is kept if it holds a whole sentence.
@@ -276,7 +291,7 @@ class Quoth:
         spent = time.perf_counter() - started
         return Answer(
             question=brief.question,
-            standalone_question=brief.standalone,
+            standalone_question=brief.query,
             status=status,
             answer=text,
             citations=verified.citations,
@@ -298,9 +313,9 @@ class Quoth:
         )
 
     def _unread(self, brief: Brief) -> str:
-        """Why the encoder cannot read the question, or nothing. An LLM's question is read by the LLM."""
+        """Why the encoder cannot read the question, or nothing."""
         english_only = self._embedder is not None and self._embedder.identity["model"] == "all-MiniLM-L6-v2"
-        if self._llm is None and english_only and is_cjk(brief.question):
+        if english_only and is_cjk(brief.standalone):
             return prompts.load("unread_zh")
         return ""
 

@@ -114,17 +114,22 @@ class SentenceEncoder:
 
     def similarities(self, question: str, texts: Sequence[str]) -> list[float]:
         """Cosine (-1..1) of the question with each text."""
+        return [float(x) for x in self.vectors(texts) @ self._embedder.query(question)]
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """(n, dimension) unit vectors."""
+        import numpy as np
+
         new = [t for t in dict.fromkeys(texts) if t not in self._vectors]
         if len(self._vectors) + len(new) > self._size:
             self._vectors.clear()
             new = list(dict.fromkeys(texts))
         if new:
             self._vectors.update(zip(new, self._embedder.documents(new), strict=True))
-        vector = self._embedder.query(question)
-        return [float(self._vectors[t] @ vector) for t in texts]
+        return np.stack([self._vectors[t] for t in texts])
 
 
-_NAME = re.compile(r"(?<![\w-])[^\W_][\w-]*")
+_NAME = re.compile(r"(?<![\w-])[A-Za-z][\w-]*", re.ASCII)
 
 
 def missing_names(question: str, text: str) -> tuple[str, ...]:

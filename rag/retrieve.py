@@ -37,7 +37,7 @@ class HybridRetriever:
         passages: dict[str, tuple[Passage, float]] = {}
         words: dict[str, float] = {}
         if self._mode != "lexical" and self._embedder is not None:
-            vector = self._embedder.query(brief.standalone)
+            vector = self._embedder.query(brief.query)
             near = self._store.nearest(vector, pool, only)
             if brief.in_play:  # papers of the conversation are candidates whatever their rank
                 kept = brief.in_play if only is None else [p for p in brief.in_play if p in set(only)]
@@ -47,9 +47,12 @@ class HybridRetriever:
                 if best is None or similarity > best[1]:
                     passages[passage.paper_id] = (passage, similarity)
         if self._mode != "dense":
-            words = dict(self._lexical.search(brief.standalone, pool, only))
+            words = dict(self._lexical.search(brief.query, pool, only))
         fused = fuse({p: s for p, (_, s) in passages.items()}, words, self._mode)
-        ranked = sorted(fused, key=lambda p: (-fused[p], p))[: max(k, _RERANKED) if self._rerank else k]
+        fused |= {p: 1.0 for p in brief.meant if only is None or p in only}
+        ranked = sorted(fused, key=lambda p: (p not in brief.meant, -fused[p], p))[
+            : max(k, _RERANKED) if self._rerank else k
+        ]
         papers = self._store.papers(ranked)
         missing = self._store.first_passages(p for p in ranked if p not in passages)
         found = []
@@ -62,7 +65,7 @@ class HybridRetriever:
             else:
                 found.append(Evidence(0, papers[paper_id], missing[paper_id], fused[paper_id]))
         if self._rerank and found:
-            found = _reranked(found, brief.standalone, self._rerank)
+            found = _reranked(found, brief.query, self._rerank)
         return [replace(e, rank=n) for n, e in enumerate(found[:k], 1)]
 
     def _allowed(self, filters: Filters) -> list[str] | None:

@@ -123,9 +123,18 @@ class Brief:
     question: str
     """As the user typed it."""
     standalone: str
-    """The same question, understandable without the conversation."""
+    """The same question, rewritten where a model made it understandable without the conversation."""
+    context: str = ""
+    """The last exchange, where the question leans on it."""
     in_play: tuple[str, ...] = ()
-    """Ids of papers that the conversation points at: candidates whatever their rank."""
+    """Ids of papers that the conversation is about: candidates whatever their rank."""
+    meant: tuple[str, ...] = ()
+    """Ids of papers that the question points at by number, as "[2]" or "the second one": they come first."""
+
+    @property
+    def query(self) -> str:
+        """What retrieval reads."""
+        return f"{self.standalone} ({self.context})" if self.context else self.standalone
 
 
 @dataclass(frozen=True)
