@@ -94,16 +94,22 @@ def make_indexer(settings: Settings) -> Indexer:
 
 
 def index_paths(
-    settings: Settings, paths: Sequence[Path], progress: Callable[[int, int | None], None] | None = None
+    settings: Settings,
+    paths: Sequence[Path],
+    progress: Callable[[int, int | None], None] | None = None,
+    *,
+    title_only: bool = False,
 ) -> Report:
     """Read files and folders into the library; ``progress(done, total)`` is called as records are settled.
+
+    ``title_only`` keeps records without an abstract: they are found and listed, never quoted.
 
     Raises CorpusError for a path that cannot be read, StoreError when the library cannot be written.
     """
     from rag import formats
 
     mended: list[str] = []
-    report = make_indexer(settings).index(formats.read(paths, mended.append), progress)
+    report = make_indexer(settings).index(formats.read(paths, mended.append, title_only=title_only), progress)
     return replace(report, notices=(*report.notices, *mended))
 
 

@@ -42,8 +42,9 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.option("--title-only", is_flag=True, help="Keep records without an abstract: found and listed, never quoted.")
 @common
-def index(paths: tuple[str, ...], settings: Settings, as_json: bool) -> None:
+def index(paths: tuple[str, ...], title_only: bool, settings: Settings, as_json: bool) -> None:
     """Read files and folders of papers into the library. Safe to repeat and to interrupt."""
     from tqdm import tqdm
 
@@ -51,7 +52,9 @@ def index(paths: tuple[str, ...], settings: Settings, as_json: bool) -> None:
     from rag.build import index_paths
 
     with tqdm(desc="indexing", unit=" papers", file=sys.stderr, disable=None) as bar:
-        report = index_paths(settings, [Path(p) for p in paths], lambda done, total: _advance(bar, done, total))
+        report = index_paths(
+            settings, [Path(p) for p in paths], lambda done, total: _advance(bar, done, total), title_only=title_only
+        )
     if as_json:
         _print_json(report.as_dict())
     else:

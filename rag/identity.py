@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,6 +17,7 @@ from rag.types import Paper
 Outcome = Literal["added", "updated", "unchanged", "duplicate", "conflict"]
 STRONG = ("doi:", "arxiv:", "pmid:", "openreview:", "acl:")
 _ALIKE = 0.8
+_NO_TEXT = hashlib.sha256(b"").hexdigest()
 
 
 def text_sha(text: str) -> str:
@@ -33,10 +34,14 @@ def content_sha(paper: Paper) -> str:
 
 @dataclass(frozen=True)
 class Match:
-    """What a record is to the library: its outcome, and the paper as it should now be stored."""
+    """What a record is to the library, and the paper as it should now be stored."""
 
     outcome: Outcome
     paper: Paper
+    changed: bool = True
+    """Whether something is to be written."""
+    stored_text: bool = False
+    """Whether the abstract stays as stored; ``paper.abstract`` is then empty."""
 
 
 class Register:
@@ -55,36 +60,42 @@ class Register:
         self._met: set[str] = set()
 
     def meet(self, paper: Paper) -> Match:
-        """Compare a record with what is known; ``paper.abstract`` of a match is empty when it stays as stored."""
-        known = self._same_text(paper)
+        """Compare a record with what is known."""
+        known = self._same_paper(paper)
         if known is None:
             if paper.paper_id in self._by_id:
-                return Match("conflict", paper)
-            return self._accept("added", paper)
+                return Match("conflict", paper, changed=False)
+            return self._accept(Match("added", paper))
         entry = self._entries[known]
         again = known in self._met
         self._met.add(known)
         same_source = _same_source(entry.paper, paper) and not again
-        merged = _merge(entry.paper, paper, newer_wins=same_source)
-        if same_source and content_sha(replace(merged, abstract=paper.abstract)) == entry.content_sha:
-            return Match("unchanged", merged)
-        if not same_source and merged == entry.paper:
-            own = paper.paper_id in (known, *entry.paper.aliases) and not again
-            return Match("unchanged" if own else "duplicate", merged)
-        return self._accept("updated", merged)
+        merged, stored_text = self._merge(entry, paper, newer_wins=same_source)
+        same = merged == entry.paper if stored_text else content_sha(merged) == entry.content_sha
+        own = paper.paper_id in (known, *entry.paper.aliases) and not again
+        if same:
+            return Match("unchanged" if own else "duplicate", merged, False, stored_text)
+        told_more = replace(merged, aliases=entry.paper.aliases) != entry.paper or not stored_text
+        return self._accept(Match("updated" if told_more or own else "duplicate", merged, True, stored_text))
 
     def settle(self, paper: Paper, old_abstract: str) -> Match:
         """Decide a conflict once the whole source is known: an update of the old text, or a paper of its own."""
         holder = self._by_id[paper.paper_id]
         entry = self._entries[holder]
-        titles = text_sha(paper.title), text_sha(entry.paper.title)
-        named = bool(paper.title) and titles[0] == titles[1] and "#" not in paper.paper_id
-        left = holder not in self._met
-        if left and (named or _alike(paper.abstract, old_abstract) >= _ALIKE):
+        same_title = bool(paper.title) and text_sha(paper.title) == text_sha(entry.paper.title)
+        same_file = _file(paper) == _file(entry.paper)
+        named = same_title and (paper.paper_id.startswith(STRONG) or (same_file and "#" not in paper.paper_id))
+        alike = same_file and _alike(paper.abstract, old_abstract) >= _ALIKE
+        if holder not in self._met and (named or alike):
             self._met.add(holder)
-            return self._accept("updated", _merge(entry.paper, paper, newer_wins=True))
-        own = f"{paper.paper_id}~{text_sha(paper.abstract)[:6]}"
-        return self._accept("added", replace(paper, paper_id=own))
+            merged, stored_text = self._merge(entry, paper, newer_wins=True)
+            return self._accept(Match("updated", merged, True, stored_text))
+        own = f"{paper.paper_id}~{text_sha(paper.abstract or paper.title)[:6]}"
+        return (
+            self.meet(replace(paper, paper_id=own))
+            if own in self._by_id
+            else self._accept(Match("added", replace(paper, paper_id=own)))
+        )
 
     def holder(self, paper_id: str) -> str:
         """The stored id of the paper that answers to this id."""
@@ -95,65 +106,78 @@ class Register:
         self._entries[entry.paper.paper_id] = entry
         self._learn(entry)
 
-    def _accept(self, outcome: Outcome, paper: Paper) -> Match:
+    def _accept(self, match: Match) -> Match:
+        paper = match.paper
         self._met.add(paper.paper_id)
-        if paper.abstract:  # metadata alone changes neither text nor ids of what is looked up by text
-            self.accepted(Entry(replace(paper, abstract=""), text_sha(paper.abstract), content_sha(paper), 1))
+        if match.stored_text:
+            self.accepted(replace(self._entries[paper.paper_id], paper=paper))
         else:
-            old = self._entries[paper.paper_id]
-            self.accepted(replace(old, paper=paper))
-        return Match(outcome, paper)
+            self.accepted(Entry(replace(paper, abstract=""), text_sha(paper.abstract), content_sha(paper), 1))
+        return match
 
-    def _same_text(self, paper: Paper) -> str | None:
+    def _same_paper(self, paper: Paper) -> str | None:
+        """The known paper with this text and no other title; where a text is lacking, with this id and title."""
         title = text_sha(paper.title) if paper.title else ""
-        for known in self._by_text.get(text_sha(paper.abstract), ()):
-            other = self._entries[known].paper.title
-            if not title or not other or text_sha(other) == title:
-                return known
-        return None
+        if paper.abstract:
+            for known in self._by_text.get(text_sha(paper.abstract), ()):
+                other = self._entries[known].paper.title
+                if not title or not other or text_sha(other) == title:
+                    return known
+        holder = self._by_id.get(paper.paper_id)
+        if holder is None:
+            return None
+        entry = self._entries[holder]
+        lacking = not paper.abstract or entry.text_sha == _NO_TEXT
+        return holder if lacking and title and text_sha(entry.paper.title) == title else None
 
     def _learn(self, entry: Entry) -> None:
         paper = entry.paper
-        ids = self._by_text.setdefault(entry.text_sha, [])
-        if paper.paper_id not in ids:
-            ids.append(paper.paper_id)
+        if entry.text_sha != _NO_TEXT:  # titles alone are never merged
+            ids = self._by_text.setdefault(entry.text_sha, [])
+            if paper.paper_id not in ids:
+                ids.append(paper.paper_id)
         for name in (paper.paper_id, *paper.aliases):
             self._by_id.setdefault(name, paper.paper_id)
 
+    def _merge(self, entry: Entry, new: Paper, *, newer_wins: bool) -> tuple[Paper, bool]:
+        """One paper of two records, and whether its abstract stays as stored. The id stays; empty fields are filled.
 
-def _merge(old: Paper, new: Paper, *, newer_wins: bool) -> Paper:
-    """One paper of two records. The id stays; empty fields are filled; other ids become aliases.
+        ``newer_wins``: the record comes from the same place, so what it says now replaces what it said.
+        """
+        old = entry.paper
+        first, second = (new, old) if newer_wins else (old, new)
+        title = first.title or second.title
+        takes_text = bool(new.abstract) and (newer_wins or entry.text_sha == _NO_TEXT)
+        fresh = (takes_text or title != old.title) and bool(new.abstract)
+        merged = replace(
+            old,
+            abstract=new.abstract if takes_text else "",
+            title=title,
+            authors=first.authors or second.authors,
+            year=first.year or second.year,
+            venue=first.venue or second.venue,
+            url=first.url or second.url,
+            keywords=first.keywords or second.keywords,
+            note=first.note or second.note,
+            aliases=self._aliases(old, new),
+            label=label(title, new.abstract) if fresh else old.label,
+        )
+        return merged, not takes_text
 
-    ``newer_wins``: the record comes from the same place, so what it says now replaces what it said, abstract included.
-    """
-    first, second = (new, old) if newer_wins else (old, new)
-    title = first.title or second.title
-    abstract = new.abstract if newer_wins else ""
-    fresh = bool(title != old.title or newer_wins)
-    return replace(
-        old,
-        abstract=abstract,
-        title=title,
-        authors=first.authors or second.authors,
-        year=first.year or second.year,
-        venue=first.venue or second.venue,
-        url=first.url or second.url,
-        keywords=first.keywords or second.keywords,
-        note=first.note or second.note,
-        aliases=_aliases(old, new),
-        label=label(title, new.abstract) if fresh and new.abstract else old.label,
-    )
+    def _aliases(self, old: Paper, new: Paper) -> tuple[str, ...]:
+        """All ids but the stored one; a place in a file is none, nor is what another paper answers to."""
+        place = "" if new.source != new.paper_id else new.paper_id
+        names = dict.fromkeys((*old.aliases, *(n for n in (new.paper_id, *new.aliases) if n != place)))
+        return tuple(n for n in names if self._by_id.get(n, old.paper_id) == old.paper_id and n != old.paper_id)
 
 
 def _same_source(a: Paper, b: Paper) -> bool:
     """Whether two records stand at the same place: the same position, or the same id in the same file."""
-    same_file = a.source.rpartition("#")[0] == b.source.rpartition("#")[0]
-    return a.source == b.source or (same_file and a.paper_id == b.paper_id)
+    return a.source == b.source or (_file(a) == _file(b) and a.paper_id == b.paper_id)
 
 
-def _aliases(old: Paper, new: Paper) -> tuple[str, ...]:
-    names: Iterable[str] = (*old.aliases, *(n for n in (new.paper_id, *new.aliases) if n.startswith(STRONG)))
-    return tuple(n for n in dict.fromkeys(names) if n != old.paper_id)
+def _file(paper: Paper) -> str:
+    return paper.source.rpartition("#")[0]
 
 
 def _alike(a: str, b: str) -> float:

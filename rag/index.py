@@ -68,7 +68,7 @@ class Indexer:
             notices: list[str] = []
             for chunk in _chunks(self._matches(records, register, skipped, notices)):
                 counts.update(m.outcome for m in chunk)
-                self._write([m for m in chunk if m.outcome in ("added", "updated")], register)
+                self._write([m for m in chunk if m.changed], register)
                 if progress:
                     progress(sum(counts.values()) + len(skipped), None)
             return Report(
@@ -119,11 +119,7 @@ class Indexer:
     def _write(self, matches: Sequence[Match], register: Register) -> None:
         if not matches:
             return
-        latest: dict[str, Paper] = {}
-        for paper in (m.paper for m in matches):
-            earlier = latest.get(paper.paper_id)
-            latest[paper.paper_id] = replace(paper, abstract=paper.abstract or (earlier.abstract if earlier else ""))
-        papers = self._complete(list(latest.values()))
+        papers = self._complete(matches)
         embedder = self._embedder()
         if not self._store.exists():
             self._store.create(embedder.identity)
@@ -151,11 +147,21 @@ class Indexer:
         for entry in (*(r.entry for r in rows), *cards):
             register.accepted(entry)
 
-    def _complete(self, papers: Sequence[Paper]) -> list[Paper]:
-        """Give papers whose stored abstract stays their abstract back."""
-        bare = [p.paper_id for p in papers if not p.abstract]
+    def _complete(self, matches: Sequence[Match]) -> list[Paper]:
+        """The latest state of each paper, with the abstract that an earlier match or the store has."""
+        latest: dict[str, Paper] = {}
+        bare: set[str] = set()
+        for paper, stored_text in ((m.paper, m.stored_text) for m in matches):
+            earlier = latest.get(paper.paper_id)
+            if stored_text and earlier is not None:
+                paper = replace(paper, abstract=earlier.abstract)
+            elif stored_text:
+                bare.add(paper.paper_id)
+            else:
+                bare.discard(paper.paper_id)
+            latest[paper.paper_id] = paper
         stored = self._store.papers(bare) if bare else {}
-        return [p if p.abstract else replace(p, abstract=stored[p.paper_id].abstract) for p in papers]
+        return [replace(p, abstract=stored[n].abstract) if n in bare else p for n, p in latest.items()]
 
 
 @contextmanager

@@ -159,7 +159,8 @@ class Quoth:
         best: dict[str, Sentence] = {}
         for c in rank_sentences(question, found.evidence, weights, self._encoder):
             best.setdefault(c.evidence.paper.paper_id, c.sentence)
-        return [(e, best[e.paper.paper_id]) for e in found.evidence if e.paper.paper_id in best]
+        nothing = Sentence("", 0, 0)  # of a paper without an abstract
+        return [(e, best.get(e.paper.paper_id, nothing)) for e in found.evidence]
 
     # -- summaries --------------------------------------------------------------------------------------------------
 

@@ -45,15 +45,18 @@ _NOT_PAPERS = re.compile(r"(?:readme|license|licence|copying|changelog|notice|re
 _ARRAY = re.compile(r"\s*\[\s*[{\]]")
 
 
-def read(paths: Iterable[Path], notice: Callable[[str], None] = log.warning) -> Iterator[Paper | BadRecord]:
+def read(
+    paths: Iterable[Path], notice: Callable[[str], None] = log.warning, *, title_only: bool = False
+) -> Iterator[Paper | BadRecord]:
     """The papers of files and folders, file by file, and the records that could not be used.
 
+    ``title_only`` keeps records with a title but no abstract: they can be found and listed, never quoted.
     ``notice`` is told, a sentence each, what was mended while a file was read. Raises CorpusError, before anything is
     read, for a path that does not exist or a folder without a list of papers, and for a file that is unusable as a
     whole when it is the only one; else such a file is one BadRecord and the others are read.
     """
     files = _files([Path(path) for path in paths])
-    return _read(files, notice)
+    return _read(files, notice, title_only)
 
 
 def sniff(path: Path) -> str:
@@ -69,9 +72,9 @@ def sniff(path: Path) -> str:
         raise CorpusError(f"{path}: cannot be read ({error.strerror}); check the file and its permissions") from None
 
 
-def _read(files: list[Path], notice: Callable[[str], None]) -> Iterator[Paper | BadRecord]:
+def _read(files: list[Path], notice: Callable[[str], None], title_only: bool) -> Iterator[Paper | BadRecord]:
     for path in files:
-        source = Source(path)
+        source = Source(path, title_only)
         try:
             yield from READERS[_sniff(source)](source)
         except (Unusable, OSError) as error:

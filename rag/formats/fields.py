@@ -102,13 +102,13 @@ def known(key: str) -> str:
 
 
 def build(record: Iterable[tuple[str, Any]], source: Source, n: int) -> Paper | None:
-    """The paper of the n-th record (from 1) of a file; None when it has no abstract."""
+    """The paper of the n-th record (from 1) of a file; None when it has no abstract, nor a title where that will do."""
     found, links = _collect(record)
     folded = clean.abstract(_text(found.get("abstract", found.get("text"))), markup=True)
-    if not folded.text:
+    title = _line(found.get("title"))
+    if not folded.text and not (title and source.title_only):
         return None
     source.tally.update(folded.changes)
-    title = _line(found.get("title"))
     venue = _line(found.get("venue"))
     ids = _strong_ids(found, links)
     if (own := _own_id(found.get("id"))) and not _strong_ids({"id": own}, []):

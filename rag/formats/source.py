@@ -40,6 +40,8 @@ class Source:
     """A file that is being read."""
 
     path: Path
+    title_only: bool = False
+    """Whether a record with a title but no abstract is a paper."""
     tally: Counter[str] = field(default_factory=Counter)
     """What was mended, and how often: the caller tells the user."""
 
