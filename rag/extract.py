@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rag.markers import escape, marker
-from rag.relevance import Candidate
+from rag.relevance import Candidate, dangles
 from rag.types import Brief, Evidence, Turn
 
 _SEVERAL = re.compile(
@@ -54,7 +54,17 @@ def choose(question: str, ranked: Sequence[Candidate]) -> list[list[Candidate]]:
         if room > 0 and near and len(group) == 1 and c is not group[0] and _fits(group, c):
             group.append(c)
             room -= 1
-    return [sorted(g, key=lambda c: c.sentence.start) for g in groups.values()]
+    return [sorted(_understood(g, ranked), key=lambda c: c.sentence.start) for g in groups.values()]
+
+
+def _understood(group: list[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:
+    """The group, with the sentence before one that points back to it, where there is room."""
+    first = min(group, key=lambda c: c.sentence.start)
+    if not dangles(first.sentence.text):
+        return group
+    same = [c for c in ranked if c.evidence is first.evidence and c.sentence.start < first.sentence.start]
+    before = max(same, key=lambda c: c.sentence.start, default=None)
+    return [*group, before] if before is not None and _fits(group, before) else group
 
 
 def _fits(group: Sequence[Candidate], c: Candidate) -> bool:

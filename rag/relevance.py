@@ -99,10 +99,15 @@ def rank_sentences(
         relevance = _COSINE * meaning + _COVERAGE * covered + _PLACE * place + _LENGTH * length + _PAPER * e.score
         if asks_figure and _HAS_FIGURE.search(s.text):
             relevance += _FIGURE
-        if _DANGLES.match(s.text):
+        if dangles(s.text):
             relevance -= _DANGLING
         ranked.append(Candidate(e, s, relevance, cosine, covered))
     return sorted(ranked, key=lambda c: (-c.relevance, c.evidence.rank, c.sentence.start))
+
+
+def dangles(sentence: str) -> bool:
+    """Whether a sentence opens with a word that means nothing without the sentence before."""
+    return bool(_DANGLES.match(sentence))
 
 
 class SentenceEncoder:
