@@ -184,6 +184,8 @@ class Store:
     def papers(self, paper_ids: Iterable[str]) -> dict[str, Paper]:
         """Papers with their abstracts, by id, in the order asked; unknown ids are left out."""
         wanted = list(dict.fromkeys(paper_ids))
+        if not wanted:
+            return {}  # Chroma refuses an empty list
         with _translated(self._url):
             got = self._opened().get(ids=[f"{p}/0" for p in wanted], include=["documents", "metadatas"])
         first = {m["paper_id"]: (_entry(m), d) for m, d in zip(got["metadatas"], got["documents"], strict=True)}
