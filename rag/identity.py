@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from rag.labels import label
@@ -20,10 +22,11 @@ _ALIKE = 0.8
 _NO_TEXT = hashlib.sha256(b"").hexdigest()
 
 
+@lru_cache(maxsize=2048)
 def text_sha(text: str) -> str:
     """Digest of a text's letters and digits: case, accents, punctuation and blanks do not count."""
     folded = unicodedata.normalize("NFKD", text).casefold()
-    return hashlib.sha256("".join(c for c in folded if c.isalnum()).encode()).hexdigest()
+    return hashlib.sha256(re.sub(r"[\W_]+", "", folded).encode()).hexdigest()
 
 
 def content_sha(paper: Paper) -> str:

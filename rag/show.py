@@ -80,14 +80,15 @@ def report(done: Report) -> str:
 
 
 def _citation(c: Citation, said: str) -> str:
-    """A source with its quotes; of those that the answer already says word for word, only the places."""
+    """A source with its quotes; those that the answer already says word for word only by their first words."""
     head = f"[{c.number}] {name(c.paper)}"
     where = _reference(c.paper)
     lines = [clean(head)] + ([f"    {clean(where)}"] if where else [])
     lines += [f"    {clean(x)}" for x in (c.paper.url or c.paper.paper_id, c.paper.note) if x]
     for q in c.quotes:
-        place = f"characters {q.start}:{q.end}"
-        lines.append(_wrap(place if q.text in said else f"“{q.text}” ({place})", "    "))
+        words = q.text.split(maxsplit=6)
+        text = " ".join(words[:6]) + " …" if q.text in said and len(words) > 6 else q.text
+        lines.append(_wrap(f"“{text}” (characters {q.start}:{q.end})", "    "))
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ def test_an_answer_with_its_sources() -> None:
     text = show.answer(answered("Bees find their hive by landmarks \\[3\\]. [2]\n- Radar tracked 250 bees. [2]"))
     assert text == (
         "Bees find their hive by landmarks [3]. [1]\n- Radar tracked 250 bees. [1]\n\n"
-        "[1] Bees\n    list.txt#2\n    characters 0:38\n"
+        "[1] Bees\n    list.txt#2\n    “Bees find their hive by landmarks …” (characters 0:38)\n"
         "    “We tracked 250 bees with radar for two summers.” (characters 39:86)"
     )
 
