@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,9 @@ from rag.types import Answer, Answerer, Brief, Embedder, Evidence, Filters, Pape
 from rag.verify import Verified, verify
 
 _NEAREST = 3  # papers named when none answers
+# A stop at the end of a word, with quotes and markers behind it; a marker without a stop ends an item of a list.
+_MARKERS = r"(?:\s*[\[【]\d+(?:\s*[,;–-]\s*\d+)*[\]】])"
+_END = re.compile(rf"[.!?…][\"'”’)*_]*{_MARKERS}*(?=\s)|[。！？]{_MARKERS}*|{_MARKERS}+[.!?。]?(?=\s|$)")
 
 
 class LLM(Answerer, Protocol):
@@ -57,6 +61,11 @@ class _Draft:
     notices: list[str] = field(default_factory=list)
     usage: dict[str, int] = field(default_factory=lambda: {"input_tokens": 0, "output_tokens": 0})
     generate: float = 0.0
+
+    def start_anew(self) -> None:
+        """Drop what a model wrote; quotes take its place."""
+        self.answerer, self.text = "extractive", ""
+        self.notices.append("No abstract supports what the model wrote: these are quotes instead.")
 
 
 class Quoth:
@@ -145,8 +154,7 @@ class Quoth:
             draft.generate = time.perf_counter() - started
             verified = self._verify(draft.text, evidence)
             if self._failed(draft, verified):
-                draft.answerer, draft.text = "extractive", ""
-                draft.notices.append("No abstract supports what the model wrote: these are quotes instead.")
+                draft.start_anew()
                 yield from self._extract(found, ranked, draft)
                 verified = replace(self._verify(draft.text, evidence), unsupported=verified.unsupported)
             verifying = time.perf_counter() - started - draft.generate
@@ -181,11 +189,13 @@ class Quoth:
         if self._llm is not None:
             yield from self._by_llm(self._llm, self._llm.stream_summary(evidence), draft)
         if not draft.text:
-            for piece in summarize.stream_summary(evidence):
-                draft.text += piece
-                yield piece
+            yield from self._key_sentences(evidence, draft)
         draft.generate = time.perf_counter() - started
         verified = self._verify(draft.text, evidence)
+        if draft.answerer != "extractive" and not verified.citations:  # there is nothing that it could refuse
+            draft.start_anew()
+            yield from self._key_sentences(evidence, draft)
+            verified = replace(self._verify(draft.text, evidence), unsupported=verified.unsupported)
         verifying = time.perf_counter() - started - draft.generate
         yield self._answer(found, draft, verified, 1.0, started, verifying, asked=False)
 
@@ -226,6 +236,11 @@ class Quoth:
 
     def _extract(self, found: Found, ranked: Sequence[Candidate], draft: _Draft) -> Iterator[str]:
         for piece in ExtractiveAnswerer(ranked).stream(found.brief, found.evidence, found.history):
+            draft.text += piece
+            yield piece
+
+    def _key_sentences(self, evidence: Sequence[Evidence], draft: _Draft) -> Iterator[str]:
+        for piece in summarize.stream_summary(evidence):
             draft.text += piece
             yield piece
 
@@ -353,8 +368,8 @@ def resolve_filters(filters: Filters, papers: Sequence[Paper]) -> Filters:
 
 def _whole_sentences(text: str) -> str:
     """What a broken-off text says in whole sentences or lines."""
-    end = max(text.rfind(stop) for stop in (". ", ".\n", "] ", "]\n", ".", "]", "。", "!", "?"))
-    return text[: end + 1].strip() if end > 0 else ""
+    ends = [m.end() for m in _END.finditer(text)]
+    return text[: ends[-1]].strip() if ends else ""
 
 
 def _last(parts: Iterator[str | Answer]) -> Answer:
