@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.markers import escape, marker
+from rag.markers import cite
 from rag.relevance import Candidate, dangles
 from rag.types import Brief, Evidence, Turn
 
@@ -33,7 +33,7 @@ class ExtractiveAnswerer:
         several = len(chosen) > 1
         for n, group in enumerate(chosen):
             number = group[0].evidence.rank
-            text = " ".join(f"{escape(c.sentence.text)} {marker([number])}" for c in group)
+            text = " ".join(cite(c.sentence.text, [number]) for c in group)
             yield ("\n" if n else "") + ("- " if several else "") + text
 
 

@@ -60,6 +60,12 @@ def marker(numbers: Iterable[int]) -> str:
     return "".join(f"[{n}]" for n in numbers)
 
 
+def cite(sentence: str, numbers: Iterable[int]) -> str:
+    """A sentence on one line with its markers behind it."""
+    line = re.sub(r"\s*\n\s*", " ", sentence)
+    return f"{escape(line)} {marker(numbers)}"
+
+
 def marked_sentences(line: str) -> list[Marked]:
     """Cut one line of an answer into sentences with their markers.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.markers import escape, marker
+from rag.markers import cite
 from rag.text import sentences
 from rag.types import Evidence, Sentence
 
@@ -37,7 +37,7 @@ def stream_summary(evidence: Sequence[Evidence]) -> Iterator[str]:
     several = len(evidence) > 1
     for n, e in enumerate(evidence):
         chosen = key_sentences(e.paper.abstract)
-        text = " ".join(f"{escape(s.text)} {marker([e.rank])}" for s in chosen)
+        text = " ".join(cite(s.text, [e.rank]) for s in chosen)
         yield ("\n" if n else "") + ("- " if several else "") + text
 
 

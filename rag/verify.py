@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rag import reply
-from rag.markers import Marked, escape, marked_sentences, marker, unescape
+from rag.markers import Marked, cite, escape, marked_sentences, unescape
 from rag.support import SUPPORTED, Encode, Verdict, find_quotes
 from rag.text import content_words, figures
 from rag.types import Citation, Evidence, Quote, Status
@@ -119,7 +119,7 @@ def verify(text: str, evidence: Sequence[Evidence], encode: Encode | None = None
                 continue
             numbers = [] if sentence is cut else _settle(claim, sentence.numbers, numbering, encode)
             if numbers:
-                kept += [*ahead, f"{escape(claim)} {marker(numbers)}"]
+                kept += [*ahead, cite(claim, numbers)]
                 ahead = []
             elif _NOT_TOLD.search(claim):
                 refused = True
