@@ -22,7 +22,7 @@ _BLANKS = re.compile(r"\s*")
 def sentences(text: str) -> list[Sentence]:
     """The sentences of an abstract, in order, outer blanks left out; ``text[s.start:s.end] == s.text``.
 
-    Boundaries come from ``sentencex``. A piece that ends in an abbreviation, or that holds no letter or digit, is
+    Boundaries come from ``sentencex``. A piece that ends in an abbreviation, or that holds no letter, is
     joined to its neighbour.
     """
     return list(_sentences(text))
@@ -36,7 +36,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
     spans: list[tuple[int, int]] = []
     for b in get_sentence_boundaries("en", masked):
         start, end = b["start_index"], b["end_index"]
-        wordless = not any(c.isalnum() for c in text[start:end])
+        wordless = not any(c.isalpha() for c in text[start:end])
         if spans and (wordless or _ABBREVIATION_END.search(text[spans[-1][0] : spans[-1][1]])):
             spans[-1] = (spans[-1][0], end)
         else:
