@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +20,18 @@ if TYPE_CHECKING:
     from rag.types import Answer, Filters
 
 
+class _ReaderLeft(Exception):
+    """Who read the output, for instance `head`, has seen enough."""
+
+
 class _Late(click.Group):
     """Mounts the evaluation commands only when they are called: the package is heavy and seldom needed."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would call it a failure
+            raise _ReaderLeft from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), "eval"])
@@ -239,8 +250,8 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         raise SystemExit(130) from None
-    except BrokenPipeError:  # the reader, for instance `head`, has gone
-        sys.stderr.close()
+    except (_ReaderLeft, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes there when Python ends
         raise SystemExit(0) from None
 
 

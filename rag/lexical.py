@@ -25,7 +25,8 @@ class LexicalIndex:
 
     @property
     def generation(self) -> int:
-        """The store's generation at the last commit, -1 when there is none."""
+        """The store's generation at the last commit, -1 when there is none or the index was damaged."""
+        self._open()
         try:
             return int(self._stamp.read_text())
         except (OSError, ValueError):
@@ -96,14 +97,15 @@ class LexicalIndex:
             builder = SchemaBuilder()
             builder.add_text_field("paper_id", stored=True, tokenizer_name="raw", index_option="basic")
             builder.add_text_field("text", stored=False, tokenizer_name="quoth", index_option="freq")
+            schema = builder.build()
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 try:
-                    self._index = Index(builder.build(), str(self._folder))
+                    self._index = Index(schema, str(self._folder))
                 except ValueError:  # damaged, or of an older schema: it is derived, so it can go
                     shutil.rmtree(self._folder, ignore_errors=True)
                     self._folder.mkdir(parents=True, exist_ok=True)
-                    self._index = Index(builder.build(), str(self._folder))
+                    self._index = Index(schema, str(self._folder))
             except OSError as e:
                 raise StoreError(
                     f"cannot open the word index in {self._folder} ({e.strerror}): check QUOTH_HOME"

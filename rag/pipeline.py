@@ -177,6 +177,9 @@ class Quoth:
         self._refresh()
         started = time.perf_counter()
         evidence = tuple(self._as_evidence(n, self.paper(name)) for n, name in enumerate(papers, 1))
+        bare = ", ".join(e.paper.label for e in evidence if not e.paper.abstract)
+        if not any(e.paper.abstract for e in evidence):
+            raise CorpusError(f"there is no abstract to summarise: {bare}")
         title = ", ".join(e.paper.title or e.paper.label for e in evidence)
         found = Found(
             Brief(title, title),
@@ -186,6 +189,8 @@ class Quoth:
             notices=self._notices,
         )
         draft = _Draft("extractive", notices=list(found.notices))
+        if bare:
+            draft.notices.append(f"Without an abstract: {bare}")
         if self._llm is not None:
             yield from self._by_llm(self._llm, self._llm.stream_summary(evidence), draft)
         if not draft.text:

@@ -57,7 +57,7 @@ def row(paper: Paper) -> str:
     """A paper on one line."""
     year = f" ({paper.year})" if paper.year else ""
     title = paper.title if paper.title and paper.title != paper.label else ""
-    return clean("  ".join(x for x in (paper.paper_id, paper.label, title + year) if x.strip()))
+    return clean("  ".join(x.strip() for x in (paper.paper_id, paper.label, title + year) if x.strip()))
 
 
 def hit(e: Evidence, sentence: Sentence) -> str:
