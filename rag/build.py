@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rag import environment
 from rag.embed import BUNDLED, BUNDLED_NAME, OpenAIEmbedder, SentenceTransformerEmbedder
 from rag.errors import ModelError, StoreError
-from rag.index import Indexer, Report, heal, writer_lock
+from rag.index import Indexer, Report, follow_if_free
 from rag.lexical import LexicalIndex
 from rag.pipeline import LLM, Quoth
 from rag.retrieve import HybridRetriever
@@ -66,7 +66,7 @@ def open_quoth(settings: Settings) -> Quoth:
         raise StoreError(f"the library {settings.library!r} is empty: run `quoth index PATH` first")
     embedder = None if settings.retriever == "lexical" else make_embedder(settings, store)
     lexical = LexicalIndex(settings.library_folder)
-    _heal_if_free(store, lexical, settings)
+    follow_if_free(store, lexical, settings.library_folder)
     retriever = HybridRetriever(store, lexical, embedder, settings.retriever, make_reranker(settings))
     llm, notices = make_llm(settings)
     return Quoth(settings, store, lexical, retriever, embedder, llm, notices)
@@ -200,14 +200,3 @@ def make_llm(settings: Settings) -> tuple[LLM | None, list[str]]:
         retries=settings.llm_retries,
     )
     return llm, []
-
-
-def _heal_if_free(store: Store, lexical: LexicalIndex, settings: Settings) -> None:
-    """Repair the word index after an interrupted run, unless a writer is at work: then its files are read as is."""
-    if store.generation % 2 == 0 and lexical.generation == store.generation:
-        return
-    try:
-        with writer_lock(settings.library_folder):
-            heal(store, lexical)
-    except StoreError:
-        return

@@ -181,10 +181,29 @@ def writer_lock(folder: Path) -> Iterator[None]:
 
 
 def heal(store: Store, lexical: LexicalIndex) -> None:
-    """Bring the word index in line with the store after an interruption. Call with the writer's lock held."""
-    if store.exists() and (store.generation % 2 or lexical.generation != store.generation):
+    """Settle an interrupted run: the word index in line with the store. Call with the writer's lock held."""
+    if store.exists() and store.generation % 2:
         with store.writing() as generation:
             lexical.rebuild(store.texts(), generation)
+    else:
+        follow(store, lexical)
+
+
+def follow(store: Store, lexical: LexicalIndex) -> None:
+    """Make the word index mirror the store, of which nothing is changed: another machine may have written to it."""
+    if store.exists() and lexical.generation != store.generation:
+        lexical.rebuild(store.texts(), store.generation)
+
+
+def follow_if_free(store: Store, lexical: LexicalIndex, folder: Path) -> None:
+    """The same for a reader: while a writer is at work in this folder, its files are read as they are."""
+    if lexical.generation == store.generation:
+        return
+    try:
+        with writer_lock(folder):
+            follow(store, lexical)
+    except StoreError:
+        return
 
 
 def _same_embedding(paper: Paper, entry: Entry | None, store: Store) -> bool:

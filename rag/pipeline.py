@@ -14,6 +14,7 @@ from rag import abstain, prompts, summarize
 from rag.errors import CorpusError, ModelError
 from rag.extract import ExtractiveAnswerer
 from rag.followup import make_brief
+from rag.index import follow_if_free
 from rag.lexical import LexicalIndex
 from rag.relevance import Candidate, SentenceEncoder, missing_names, missing_words, rank_sentences, word_weights
 from rag.settings import Settings
@@ -347,6 +348,7 @@ class Quoth:
     def _refresh(self) -> None:
         if self._store.refresh():
             self._lexical.reload()
+            follow_if_free(self._store, self._lexical, self.settings.library_folder)
 
 
 def resolve(name: str, papers: Sequence[Paper]) -> str:

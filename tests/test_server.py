@@ -89,8 +89,7 @@ def test_another_machine_reads_what_one_has_written(url: str, paper_file: Path, 
     more.write_text(json.dumps({"id": "w1", "abstract": "Wasps sting runners. Wasps build nests of paper."}))
     index_paths(here, [more])
     assert [p.paper_id for p in reader.papers()][-1] == "w1"
-    assert open_quoth(there).ask("What do wasps build nests of?").answer == "Wasps build nests of paper. [1]"
-    assert reader.ask("What do wasps build nests of?").status == "answered", "a reader that stays open sees it too"
+    assert reader.ask("What do wasps build nests of?").answer == "Wasps build nests of paper. [1]"
 
 
 @pytest.mark.parametrize("command", [["ask", HIVE], ["papers", "list"], ["index", "FILE"], ["doctor"]])
