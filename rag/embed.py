@@ -173,16 +173,22 @@ class OpenAIEmbedder:
 
         try:
             reply = self._client.embeddings.create(model=self._name, input=texts, encoding_format="float")
+            data = getattr(reply, "data", None) or ()  # a web page comes back as text
+            rows = [item.embedding for item in sorted(data, key=lambda d: d.index)]
         except AuthenticationError:
             raise ModelError("the embedding endpoint refused the key (401): check OPENAI_API_KEY") from None
         except self._error as e:
             raise ModelError(
                 f"the embedding endpoint failed ({type(e).__name__}): check OPENAI_BASE_URL and QUOTH_EMBEDDING_MODEL",
-                transient=True,
+                transient=getattr(e, "status_code", 500) in (408, 409, 429, *range(500, 600)),
             ) from None  # a server's refusal may quote the key
-        rows = [item.embedding for item in sorted(reply.data, key=lambda d: d.index)]
+        except ValueError:  # no JSON, or no vectors in it
+            rows = []
         if len(rows) != len(texts):
-            raise ModelError(f"the embedding endpoint gave {len(rows)} vectors for {len(texts)} texts: try again")
+            raise ModelError(
+                f"the embedding endpoint gave {len(rows)} vectors for {len(texts)} texts: "
+                "try again, or check OPENAI_BASE_URL, which mostly ends in /v1"
+            )
         return rows
 
 
