@@ -12,6 +12,7 @@ from typing import Any
 
 from rag.build import NO_VECTORS, open_store
 from rag.embed import BUNDLED, BUNDLED_NAME, bundled_folder
+from rag.endpoint import Endpoint
 from rag.errors import QuothError
 from rag.settings import Settings
 
@@ -101,18 +102,18 @@ def _encoder(settings: Settings) -> str:
     if settings.embedding_model == BUNDLED:
         bundled_folder()
         return f"{BUNDLED_NAME}, bundled, weights checked"
+    if settings.embedding_model.startswith("openai:") and not (settings.key() or settings.openai_base_url):
+        raise QuothError(f"{settings.embedding_model} needs a key: set OPENAI_API_KEY")
     return settings.embedding_model
 
 
 def _answerer(settings: Settings) -> str:
-    key = "with a key" if settings.openai_api_key else "without a key"
     if settings.answerer == "extractive":
         return "extractive: verbatim sentences, no LLM"
     if settings.llm_model:
-        place = settings.openai_base_url or "OpenAI"
-        if not settings.openai_api_key:
-            raise QuothError(f"{settings.llm_model} needs OPENAI_API_KEY: set it (a local server takes any word)")
-        return f"{settings.llm_model} at {place}, {key}"
+        endpoint = Endpoint(settings.llm_model, settings.openai_base_url, settings.key(), settings.llm_timeout)
+        endpoint.usable_key()
+        return f"{settings.llm_model} at {endpoint.shown}, {'with' if settings.key() else 'without'} a key"
     if settings.answerer == "llm":
         raise QuothError("llm is chosen, but no model: set QUOTH_LLM_MODEL")
     if settings.openai_api_key:

@@ -134,9 +134,9 @@ class OpenAIEmbedder:
         self._error = OpenAIError
         self._name = model
         try:
-            self._client = OpenAI(
-                api_key=api_key or None, base_url=base_url or None, timeout=timeout, max_retries=retries
-            )
+            # A server of the user's own may need no key, but the client does.
+            key = api_key or ("none" if base_url else None)
+            self._client = OpenAI(api_key=key, base_url=base_url or None, timeout=timeout, max_retries=retries)
         except OpenAIError as e:
             raise ModelError(f"the embedding model openai:{model} needs a key: set OPENAI_API_KEY") from e
         dimension = len(self._request(["dimension"])[0])

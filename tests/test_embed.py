@@ -254,6 +254,10 @@ def test_nobody_listens() -> None:
         OpenAIEmbedder("m", KEY, "http://127.0.0.1:9/v1", retries=0)
 
 
+def test_a_server_of_ones_own_needs_no_key(server: EmbeddingServer) -> None:
+    assert OpenAIEmbedder("m", "", server.url, retries=0).identity["dimension"] == 2
+
+
 def test_a_remote_encoder_without_a_key() -> None:
     with pytest.raises(ModelError, match="OPENAI_API_KEY"):
         OpenAIEmbedder("m", "")
