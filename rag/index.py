@@ -181,9 +181,10 @@ def writer_lock(folder: Path) -> Iterator[None]:
 
 
 def heal(store: Store, lexical: LexicalIndex) -> None:
-    """Settle an interrupted run: the word index in line with the store. Call with the writer's lock held."""
+    """Settle an interrupted run: no stray passages, the word index as the store. Call with the writer's lock held."""
     if store.exists() and store.generation % 2:
         with store.writing() as generation:
+            store.sweep()
             lexical.rebuild(store.texts(), generation)
     else:
         follow(store, lexical)

@@ -7,9 +7,10 @@ paper tile its abstract, so the abstract is their concatenation. The first one c
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from rag.types import Vectors
 
 _EMBEDDER, _GENERATION = "embedder", "generation"
+_FILTERED = 10_000  # papers named in one query: the engine's database takes 32,766 values
+_CONNECTING = threading.Lock()  # Chroma keeps a table of open databases that threads must not change together
 
 
 @dataclass(frozen=True)
@@ -46,16 +49,30 @@ class Row:
     vectors: Vectors
 
 
+class _View:
+    """The library as one opening sees it; readers that hold one are not disturbed by a later opening."""
+
+    def __init__(self, collection: Any) -> None:
+        self.collection = collection
+        self.catalog: dict[str, Entry] | None = None
+
+    @property
+    def state(self) -> tuple[str, int]:
+        return _state(self.collection)
+
+
 class Store:
-    """One library. Opening reads; ``create`` makes the collection. All failures are StoreError."""
+    """One library. Opening reads; ``create`` makes the collection. All failures are StoreError.
+
+    Threads may read one store together; a writer has a store of its own.
+    """
 
     def __init__(self, folder: Path, library: str, url: str = "", token: str = "") -> None:
         self._folder, self._url, self._token = folder / "chroma", url, token
         self._name = f"quoth-{library}"
-        self._seen = -1
         self._client: Any = None
-        self._collection: Any = None
-        self._catalog: dict[str, Entry] | None = None
+        self._view: _View | None = None
+        self._opening = threading.RLock()
 
     # -- opening ----------------------------------------------------------------------------------------------------
 
@@ -70,12 +87,13 @@ class Store:
         if self.exists():
             return
         with _translated(self._url):
-            self._collection = self._connect().create_collection(
+            made = self._connect().create_collection(
                 self._name,
                 embedding_function=None,
                 configuration={"hnsw": {"space": "cosine"}},
                 metadata={_EMBEDDER: json.dumps(dict(embedder), sort_keys=True), _GENERATION: 0},
             )
+        self._view = _View(made)
 
     @property
     def embedder(self) -> dict[str, str | int]:
@@ -86,27 +104,25 @@ class Store:
     @property
     def generation(self) -> int:
         """Number of the last change, read afresh. Odd while a writer is at work."""
-        with _translated(self._url):
-            current = self._connect().get_collection(self._name, embedding_function=None)
-            return int(current.metadata[_GENERATION])
+        return self._now()[1]
 
     def refresh(self) -> bool:
         """Reopen when another process has written since; True when it did.
 
         Embedded Chroma caches what it has read, deletions included, for the life of a process.
         """
-        now = self.generation
-        if now == self._seen:
-            return False
-        if self._seen >= 0 and not self._url:
-            from chromadb.api.shared_system_client import SharedSystemClient
+        with self._opening:
+            if self._view is not None and self._view.state == self._now():
+                return False
+            if self._view is not None and not self._url:
+                from chromadb.api.shared_system_client import SharedSystemClient
 
-            SharedSystemClient.clear_system_cache()
-            self._client = None
-        self._collection, self._catalog = None, None
-        self._opened()
-        self._seen = now
-        return True
+                with _CONNECTING:
+                    SharedSystemClient.clear_system_cache()
+                self._client = None
+            self._view = None
+            self._opened()
+            return True
 
     @contextmanager
     def writing(self) -> Iterator[int]:
@@ -116,34 +132,27 @@ class Store:
         self._set_generation(start)
         yield start + 1
         self._set_generation(start + 1)
-        self._seen = start + 1
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
     def write(self, rows: Sequence[Row]) -> None:
         """Add or replace papers with their passages and vectors."""
-        ids, texts, metadatas = [], [], []
-        vectors: list[Any] = []
+        records = [(n, passage, row) for row in rows for n, passage in enumerate(row.passages)]
+        records.sort(key=lambda r: r[0] == 0)  # a paper is known by its first passage, so that one is written last
         surplus: list[str] = []
         for row in rows:
-            old = self.catalog().get(row.entry.paper.paper_id)
-            if old:
-                paper_id = row.entry.paper.paper_id
+            paper_id = row.entry.paper.paper_id
+            if old := self.catalog().get(paper_id):
                 surplus += [f"{paper_id}/{n}" for n in range(len(row.passages), old.passages)]
-            for n, passage in enumerate(row.passages):
-                ids.append(passage.passage_id)
-                texts.append(passage.text)
-                metadatas.append(_metadata(row.entry, n, passage))
-                vectors.append(row.vectors[n])
         with _translated(self._url):
-            step = self._connect().get_max_batch_size()
-            for i in range(0, len(ids), step):
-                part = slice(i, i + step)
+            for part in self._batches(records):
                 self._opened().upsert(
-                    ids=ids[part], documents=texts[part], metadatas=metadatas[part], embeddings=vectors[part]
+                    ids=[passage.passage_id for _, passage, _ in part],
+                    documents=[passage.text for _, passage, _ in part],
+                    metadatas=[_metadata(row.entry, n, passage) for n, passage, row in part],
+                    embeddings=[row.vectors[n] for n, _, row in part],
                 )
-            if surplus:
-                self._opened().delete(ids=surplus)
+        self._delete(surplus)
         for row in rows:
             self.catalog()[row.entry.paper.paper_id] = row.entry
 
@@ -162,27 +171,35 @@ class Store:
 
     def remove(self, paper_ids: Sequence[str]) -> None:
         """Take papers out; unknown ids are ignored."""
-        ids = [f"{p}/{n}" for p in paper_ids if p in self.catalog() for n in range(self.catalog()[p].passages)]
-        with _translated(self._url):
-            step = self._connect().get_max_batch_size()
-            for i in range(0, len(ids), step):
-                self._opened().delete(ids=ids[i : i + step])
+        self._delete([f"{p}/{n}" for p in paper_ids if p in self.catalog() for n in range(self.catalog()[p].passages)])
         for p in paper_ids:
             self.catalog().pop(p, None)
+
+    def sweep(self) -> None:
+        """Delete passages that an interrupted change has left without a paper."""
+        with _translated(self._url):
+            got = self._opened().get(where={"n": {"$gt": 0}}, include=["metadatas"])
+        known = {p: entry.passages for p, entry in self.catalog().items()}
+        rows = zip(got["ids"], got["metadatas"], strict=True)
+        self._delete([i for i, m in rows if m["n"] >= known.get(m["paper_id"], 0)])
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def catalog(self) -> dict[str, Entry]:
         """All papers by id, without abstracts; kept until the library changes."""
-        if self._catalog is None:
+        view = self._viewed()
+        if view.catalog is None:
             with _translated(self._url):
-                found = self._opened().get(where={"n": 0}, include=["metadatas"])
+                found = view.collection.get(where={"n": 0}, include=["metadatas"])
             entries = (_entry(m) for m in found["metadatas"] or ())
-            self._catalog = {e.paper.paper_id: e for e in entries}
-        return self._catalog
+            view.catalog = {e.paper.paper_id: e for e in entries}
+        return view.catalog
 
     def papers(self, paper_ids: Iterable[str]) -> dict[str, Paper]:
-        """Papers with their abstracts, by id, in the order asked; unknown ids are left out."""
+        """Papers with their abstracts, by id, in the order asked.
+
+        Unknown ids are left out, and papers that another process is changing at this moment.
+        """
         wanted = list(dict.fromkeys(paper_ids))
         if not wanted:
             return {}  # Chroma refuses an empty list
@@ -194,8 +211,10 @@ class Store:
         for p in wanted:
             if p in first:
                 entry, text = first[p]
-                text += "".join(rest[f"{p}/{n}"].text for n in range(1, entry.passages))
-                found[p] = Paper(**{**_fields(entry.paper), "abstract": text})
+                others = [f"{p}/{n}" for n in range(1, entry.passages)]
+                if rest.keys() >= set(others):
+                    text += "".join(rest[i].text for i in others)
+                    found[p] = replace(entry.paper, abstract=text)
         return found
 
     def texts(self, batch: int = 500) -> Iterator[Paper]:
@@ -206,15 +225,11 @@ class Store:
 
     def nearest(self, vector: Vectors, n: int, only: Sequence[str] | None = None) -> list[tuple[Passage, float]]:
         """The ``n`` nearest passages with their cosine similarity (-1..1), best first; ``only``: of these papers."""
-        where = None if only is None else {"paper_id": {"$in": list(only)}}
-        if only is not None and not only:
-            return []
-        with _translated(self._url):
-            got = self._opened().query(
-                query_embeddings=[vector], n_results=n, where=where, include=["documents", "metadatas", "distances"]
-            )
-        rows = zip(got["ids"][0], got["documents"][0], got["metadatas"][0], got["distances"][0], strict=True)
-        return [(_passage(i, d, m), 1.0 - float(distance)) for i, d, m, distance in rows]
+        if only is None:
+            return self._nearest(vector, n, None)
+        parts = [list(only[i : i + _FILTERED]) for i in range(0, len(only), _FILTERED)]
+        found = [hit for part in parts for hit in self._nearest(vector, n, {"paper_id": {"$in": part}})]
+        return sorted(found, key=lambda hit: -hit[1])[:n]
 
     def first_passages(self, paper_ids: Iterable[str]) -> dict[str, Passage]:
         """The first passage of each paper, by paper id."""
@@ -224,47 +239,85 @@ class Store:
     # -- inside -----------------------------------------------------------------------------------------------------
 
     def _connect(self) -> Any:
-        if self._client is None:
-            environment.prepare(offline=False)
-            import chromadb
-            from chromadb.config import Settings
+        with self._opening:
+            if self._client is None:
+                self._client = self._new_client()
+            return self._client
 
-            quiet = Settings(anonymized_telemetry=False)
-            with _translated(self._url):
-                if not self._url:
-                    self._folder.mkdir(parents=True, exist_ok=True)
-                    self._client = chromadb.PersistentClient(str(self._folder), settings=quiet)
-                else:
-                    self._client = chromadb.HttpClient(**_address(self._url, self._token), settings=quiet)
-        return self._client
+    def _new_client(self) -> Any:
+        environment.prepare(offline=False)
+        import chromadb
+        from chromadb.config import Settings
 
-    def _open(self) -> Any:
-        if self._collection is None:
-            from chromadb.errors import NotFoundError
+        quiet = Settings(anonymized_telemetry=False)
+        with _translated(self._url), _CONNECTING:
+            if self._url:
+                return chromadb.HttpClient(**_address(self._url, self._token), settings=quiet)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return chromadb.PersistentClient(str(self._folder), settings=quiet)
 
-            with _translated(self._url):
-                try:
-                    self._collection = self._connect().get_collection(self._name, embedding_function=None)
-                except NotFoundError:
-                    return None
-            if _EMBEDDER not in (self._collection.metadata or {}):
-                raise StoreError(f"the collection {self._name} was not made by quoth: choose another --library")
-            if self._seen < 0:
-                self._seen = int(self._collection.metadata[_GENERATION])
-        return self._collection
+    def _collection(self) -> Any:
+        """The collection as it is now, or None."""
+        from chromadb.errors import NotFoundError
+
+        with _translated(self._url):
+            try:
+                return self._connect().get_collection(self._name, embedding_function=None)
+            except NotFoundError:
+                return None
+
+    def _open(self) -> _View | None:
+        view = self._view  # one look: another thread may be opening the library anew
+        if view is not None:
+            return view
+        with self._opening:
+            if self._view is None and (collection := self._collection()) is not None:
+                if _EMBEDDER not in (collection.metadata or {}):
+                    raise StoreError(f"the collection {self._name} was not made by quoth: choose another --library")
+                self._view = _View(collection)
+            return self._view
+
+    def _viewed(self) -> _View:
+        view = self._open()
+        if view is None:
+            raise self._missing()
+        return view
 
     def _opened(self) -> Any:
-        opened = self._open()
-        if opened is None:
-            raise StoreError(
-                f"there is no library {self._name.removeprefix('quoth-')!r} yet: run `quoth index PATH` first"
-            )
-        return opened
+        return self._viewed().collection
+
+    def _missing(self) -> StoreError:
+        library = self._name.removeprefix("quoth-")
+        return StoreError(f"there is no library {library!r} yet: run `quoth index PATH` first")
+
+    def _now(self) -> tuple[str, int]:
+        """Which collection there is, and the number of its last change."""
+        collection = self._collection()
+        if collection is None:
+            raise self._missing()
+        return _state(collection)
 
     def _set_generation(self, number: int) -> None:
         metadata = {**self._opened().metadata, _GENERATION: number}
         with _translated(self._url):
             self._opened().modify(metadata=metadata)
+
+    def _batches(self, items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+        step = self._connect().get_max_batch_size()
+        return (items[i : i + step] for i in range(0, len(items), step))
+
+    def _delete(self, passage_ids: Sequence[str]) -> None:
+        with _translated(self._url):
+            for part in self._batches(passage_ids):
+                self._opened().delete(ids=list(part))
+
+    def _nearest(self, vector: Vectors, n: int, where: Mapping[str, Any] | None) -> list[tuple[Passage, float]]:
+        with _translated(self._url):
+            got = self._opened().query(
+                query_embeddings=[vector], n_results=n, where=where, include=["documents", "metadatas", "distances"]
+            )
+        rows = zip(got["ids"][0], got["documents"][0], got["metadatas"][0], got["distances"][0], strict=True)
+        return [(_passage(i, d, m), 1.0 - float(distance)) for i, d, m, distance in rows]
 
     def _records(self, ids: Sequence[str]) -> dict[str, Passage]:
         if not ids:
@@ -273,6 +326,10 @@ class Store:
             got = self._opened().get(ids=list(ids), include=["documents", "metadatas"])
         rows = zip(got["ids"], got["documents"], got["metadatas"], strict=True)
         return {i: _passage(i, d, m) for i, d, m in rows}
+
+
+def _state(collection: Any) -> tuple[str, int]:
+    return str(collection.id), int(collection.metadata[_GENERATION])
 
 
 def _metadata(entry: Entry, n: int, passage: Passage) -> dict[str, Any]:
@@ -330,10 +387,6 @@ def _translated(url: str) -> Iterator[None]:
     try:
         yield
     except (ChromaError, httpx.HTTPError, OSError) as e:
-        from chromadb.errors import NotFoundError
-
-        if isinstance(e, NotFoundError):
-            raise
         raise StoreError(f"{where} failed ({_line(e)}): {remedy}") from e
     except ValueError as e:
         if "connect" in str(e).lower():
