@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,22 @@ _HEAP = 64_000_000  # bytes of the writer's buffer
 
 
 class LexicalIndex:
-    """Papers by the words of title and abstract. ``generation`` says which state of the store it mirrors."""
+    """Papers by the words of title and abstract. ``generation`` says which state of the store it mirrors.
+
+    Threads may search it together. Only the holder of the writer's lock may call ``update`` and ``rebuild``.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "lexical"
         self._index: Any = None
+        self._damaged = False
 
     @property
     def generation(self) -> int:
         """The store's generation at the last commit, -1 when there is none or the index was damaged."""
         self._open()
+        if self._damaged:
+            return -1
         try:
             return int(self._stamp.read_text())
         except (OSError, ValueError):
@@ -34,30 +41,36 @@ class LexicalIndex:
 
     def update(self, papers: Iterable[Paper], removed: Sequence[str], generation: int) -> None:
         """Replace these papers, take the removed ones out, and mirror ``generation``."""
-        from tantivy import Document
-
-        writer = self._open().writer(_HEAP, 1)
-        for paper_id in removed:
-            writer.delete_documents_by_term("paper_id", paper_id)
-        for paper in papers:
-            writer.delete_documents_by_term("paper_id", paper.paper_id)
-            text = plain(embedded_text(paper.title, paper.abstract))
-            writer.add_document(Document(paper_id=[paper.paper_id], text=[text]))
-        writer.commit()
-        writer.wait_merging_threads()
-        self._stamp.write_text(str(generation))
-        self.reload()
+        with self._writer() as writer:
+            for paper_id in removed:
+                writer.delete_documents_by_term("paper_id", paper_id)
+            for paper in papers:
+                writer.delete_documents_by_term("paper_id", paper.paper_id)
+                writer.add_document(_document(paper))
+        self._mirrors(generation)
 
     def rebuild(self, papers: Iterable[Paper], generation: int) -> None:
-        """Make it anew from all papers."""
-        self._index = None
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self.update(papers, (), generation)
+        """Make it anew from all papers. Searches see the old state until it is done."""
+        self._open()
+        if self._damaged:  # it is derived, so it can go
+            self._index = None
+            shutil.rmtree(self._folder, ignore_errors=True)
+        with self._writer() as writer:
+            writer.delete_all_documents()
+            for paper in papers:
+                writer.add_document(_document(paper))
+        self._mirrors(generation)
 
     def reload(self) -> None:
         """See what another process has committed."""
-        if self._index is not None:
-            self._index.reload()
+        index = self._index
+        try:
+            if index is not None and not self._damaged:
+                index.reload()
+                return
+        except ValueError:  # its files are others now
+            pass
+        self._index = None
 
     def search(self, question: str, n: int, only: Sequence[str] | None = None) -> list[tuple[str, float]]:
         """(paper id, BM25 score), best first, at most ``n``; only papers that share a subject word with the question.
@@ -83,15 +96,41 @@ class LexicalIndex:
 
     def frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Number of papers, and in how many of them each (stemmed) word stands."""
-        searcher = self._open().searcher()
-        return searcher.num_docs, {w: searcher.doc_freq("text", w) for w in words}
+        from tantivy import Query
+
+        index = self._open()
+        searcher = index.searcher()
+
+        def papers_with(word: str) -> int:  # the engine's own number counts replaced papers for a while
+            return int(searcher.search(Query.term_query(index.schema, "text", word), 1).count)
+
+        return searcher.num_docs, {w: papers_with(w) for w in words}
 
     @property
     def _stamp(self) -> Path:
         return self._folder / "generation"
 
+    @contextmanager
+    def _writer(self) -> Iterator[Any]:
+        try:
+            writer = self._open().writer(_HEAP, 1)
+            yield writer
+            writer.commit()
+            writer.wait_merging_threads()
+        except ValueError as e:
+            line = " ".join(str(e).split())[:160]
+            raise StoreError(
+                f"cannot write the word index in {self._folder} ({line}): check the disk, then run the command again"
+            ) from e
+
+    def _mirrors(self, generation: int) -> None:
+        self._stamp.write_text(str(generation))
+        self.reload()
+
     def _open(self) -> Any:
-        if self._index is None:
+        """The index on disk; while that is damaged, an empty one in memory."""
+        index = self._index  # one look: another thread may let go of it
+        if index is None:
             from tantivy import Index, SchemaBuilder
 
             builder = SchemaBuilder()
@@ -101,14 +140,19 @@ class LexicalIndex:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 try:
-                    self._index = Index(schema, str(self._folder))
-                except ValueError:  # damaged, or of an older schema: it is derived, so it can go
-                    shutil.rmtree(self._folder, ignore_errors=True)
-                    self._folder.mkdir(parents=True, exist_ok=True)
-                    self._index = Index(schema, str(self._folder))
+                    index, damaged = Index(schema, str(self._folder)), False
+                except ValueError:  # damaged, or of an older schema: readers must not touch it, ``rebuild`` will
+                    index, damaged = Index(schema), True
             except OSError as e:
                 raise StoreError(
                     f"cannot open the word index in {self._folder} ({e.strerror}): check QUOTH_HOME"
                 ) from e
-            self._index.register_tokenizer("quoth", analyzer())
-        return self._index
+            index.register_tokenizer("quoth", analyzer())
+            self._index, self._damaged = index, damaged
+        return index
+
+
+def _document(paper: Paper) -> Any:
+    from tantivy import Document
+
+    return Document(paper_id=[paper.paper_id], text=[plain(embedded_text(paper.title, paper.abstract))])
