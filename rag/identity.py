@@ -106,7 +106,11 @@ class Register:
 
     def accepted(self, entry: Entry) -> None:
         """Tell the register what was stored."""
-        self._entries[entry.paper.paper_id] = entry
+        paper_id = entry.paper.paper_id
+        old = self._entries.get(paper_id)
+        if old is not None and old.text_sha not in (entry.text_sha, _NO_TEXT):
+            self._by_text[old.text_sha].remove(paper_id)  # replaced: another paper may have that text
+        self._entries[paper_id] = entry
         self._learn(entry)
 
     def _accept(self, match: Match) -> Match:

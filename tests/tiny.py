@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from rag.build import open_quoth
+from rag.identity import content_sha, text_sha
 from rag.index import Indexer, Report
 from rag.labels import label
 from rag.lexical import LexicalIndex
 from rag.retrieve import HybridRetriever
 from rag.settings import Settings
-from rag.store import Store
+from rag.store import Entry, Store
 from rag.types import BadRecord, Brief, Evidence, Filters, Paper
 from tests.fakes import encode
 
@@ -88,6 +90,11 @@ def listed(*abstracts: str, file: str = "list.txt") -> list[Paper]:
 def record(paper_id: str, abstract: str, at: str = "export.jsonl#1", **known: Any) -> Paper:
     """A paper as a reader of records gives it."""
     return Paper(paper_id, abstract, source=at, label=label(known.get("title", ""), abstract), **known)
+
+
+def entry(paper: Paper) -> Entry:
+    """What a library remembers of a paper of one passage."""
+    return Entry(replace(paper, abstract=""), text_sha(paper.abstract), content_sha(paper), 1)
 
 
 def counts(report: Report) -> tuple[int, int, int, int]:
