@@ -43,7 +43,7 @@ def describe(quoth: Quoth, items: Sequence[Item], search_only: bool, workers: in
         "library": {
             "name": settings.library,
             "papers": len(papers),
-            "fingerprint": quoth.fingerprint(),
+            "fingerprint": quoth.library.fingerprint(),
         },
         "settings": public(settings),
         "versions": {"quoth": __version__, "python": platform.python_version(), **_versions()},

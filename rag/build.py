@@ -13,11 +13,13 @@ from rag.embed import BUNDLED, BUNDLED_NAME, OpenAIEmbedder, SentenceTransformer
 from rag.errors import ModelError, StoreError
 from rag.index import Indexer, Report, follow_if_free
 from rag.lexical import LexicalIndex
-from rag.pipeline import LLM, Quoth
+from rag.library import Library
+from rag.pipeline import Quoth
 from rag.retrieve import HybridRetriever
 from rag.settings import Settings
 from rag.store import Store
 from rag.types import Embedder
+from rag.writing import LLM
 
 if TYPE_CHECKING:
     from rag.types import Vectors
@@ -69,16 +71,16 @@ def open_quoth(settings: Settings) -> Quoth:
     follow_if_free(store, lexical, settings.library_folder)
     retriever = HybridRetriever(store, lexical, embedder, settings.retriever, make_reranker(settings))
     llm, notices = make_llm(settings)
-    return Quoth(settings, store, lexical, retriever, embedder, llm, notices)
+    library = Library(store, lexical, settings.library_folder)
+    return Quoth(settings, library, lexical, retriever, embedder, llm, notices)
 
 
-def open_catalog(settings: Settings) -> Quoth:
+def open_catalog(settings: Settings) -> Library:
     """A library whose papers can be listed and shown: no encoder, no LLM."""
     store = open_store(settings)
     if not store.exists():
         raise StoreError(f"the library {settings.library!r} is empty: run `quoth index PATH` first")
-    lexical = LexicalIndex(settings.library_folder)
-    return Quoth(settings, store, lexical, HybridRetriever(store, lexical, None, "lexical"))
+    return Library(store, LexicalIndex(settings.library_folder), settings.library_folder)
 
 
 def make_indexer(settings: Settings) -> Indexer:

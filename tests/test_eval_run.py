@@ -65,6 +65,10 @@ class Fruit:
         citation = Citation(1, best.paper, (Quote(quote, 0, len(quote), 1.0),))
         yield Answer(question, question, "answered", f"{quote} [1]", (citation,), evidence=found.evidence)
 
+    @property
+    def library(self) -> Any:
+        return self
+
     def fingerprint(self) -> dict[str, str]:
         return {"papers": "1", "embedder": "2"}
 

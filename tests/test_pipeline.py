@@ -11,7 +11,8 @@ import pytest
 
 from rag.build import open_quoth
 from rag.errors import CorpusError, ModelError
-from rag.pipeline import Quoth, resolve
+from rag.library import resolve
+from rag.pipeline import Quoth
 from rag.settings import load_settings
 from rag.types import Answer, Brief, Evidence, Filters, Paper, Turn
 from tests.fakes import BEES, PUMP, assert_contract

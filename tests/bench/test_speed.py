@@ -92,7 +92,7 @@ def test_warm_question(library: Path) -> None:
     from rag.settings import load_settings
 
     quoth = open_quoth(load_settings(None, home=library, abstain_below=0.0, answerer="extractive"))
-    embedder, store = quoth._embedder, quoth._store
+    embedder, store = quoth._embedder, quoth.library._store
     assert embedder is not None
     questions = [f"How does method {n} improve {a} of {b}?" for n in range(20) for a, b in [random_topic(n)]]
     quoth.ask(questions[0])
