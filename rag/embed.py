@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from rag import environment
 from rag.errors import ModelError
 
 if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
     from rag.types import Vectors
 
 BUNDLED = "bundled"
@@ -60,12 +62,8 @@ class SentenceTransformerEmbedder:
         local = bundled or Path(model).expanduser().is_dir()
         environment.prepare(offline=local)
         path = str(bundled_folder()) if bundled else str(Path(model).expanduser()) if local else model
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
-            self._model = SentenceTransformer(path)
+            self._model = _sentence_transformer(path, local)
         except (OSError, ValueError, ImportError) as e:
             raise ModelError(
                 f"cannot load the encoder {model} ({_first_line(e)}): "
@@ -190,6 +188,18 @@ class OpenAIEmbedder:
                 "try again, or check OPENAI_BASE_URL, which mostly ends in /v1"
             )
         return rows
+
+
+def _sentence_transformer(path: str, local: bool) -> SentenceTransformer:
+    """The model of a folder, or by name: one that was fetched before is loaded without asking the hub again."""
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if not local:
+        with suppress(OSError):
+            return SentenceTransformer(path, local_files_only=True)
+    return SentenceTransformer(path)
 
 
 def _computes_bfloat16() -> bool:

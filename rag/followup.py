@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from rag import prompts
 from rag.markers import unescape
 from rag.text import content_words
 from rag.types import Brief, Turn
@@ -44,10 +45,16 @@ def make_brief(question: str, history: Sequence[Turn], rewrite: Callable[[str], 
     if not meant and not leans:
         return Brief(question, standalone)
     asked = next((t.content for t in reversed(history) if t.role == "user"), "")
-    told = next((t.content for t in reversed(history) if t.role == "assistant"), "")
+    told = next((t.content for t in reversed(history) if t.role == "assistant" and not _is_refusal(t)), "")
     told = _NUMBER.sub("", unescape(told))[:_CONTEXT]
     context = " ".join(x.strip() for x in (asked, told) if x.strip())
     return Brief(question, standalone, context, cited, meant)
+
+
+def _is_refusal(turn: Turn) -> bool:
+    """Whether an earlier turn is one of the fixed texts without an answer: it is about nothing."""
+    fixed = (f"{name}_{language}" for name in ("not_in_corpus", "small_talk") for language in ("en", "zh"))
+    return not turn.papers and any(turn.content.strip().startswith(prompts.load(name)) for name in fixed)
 
 
 def points_back(question: str) -> bool:

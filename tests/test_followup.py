@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.followup import make_brief, points_back
+from rag.prompts import load
 from rag.types import Brief, Turn
 
 HISTORY = (
@@ -28,6 +29,11 @@ def test_questions_that_point_back(question: str) -> None:
 def test_a_change_of_topic_stands_alone() -> None:
     question = "Which estimators converge on heavy-tailed data?"
     assert make_brief(question, HISTORY) == Brief(question, question)
+
+
+def test_a_refusal_is_no_context() -> None:
+    refused = (*HISTORY, Turn("user", "And zeppelins?"), Turn("assistant", load("not_in_corpus_en")))
+    assert make_brief("Why?", refused).context == "And zeppelins? Heliopump saves 18%.  Bees  fly."
 
 
 def test_without_history_nothing_changes() -> None:
