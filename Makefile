@@ -3,6 +3,7 @@
 #   make ask Q="a question"      an answer with citations from the sample papers
 #   make ask PAPERS=path Q="…"   the same from your own papers, a file or a folder
 #   make chat [PAPERS=path]      questions and answers in the browser
+#   make eval                    scores on the sample questions; fails if one has dropped; RECORD=1 records them anew
 #   make test [ARGS="-k text"]   every test; ARGS go to pytest
 #   make lint                    style, format and types
 #   make bench                   speed and memory, measured
@@ -38,7 +39,7 @@ endif
 
 .NOTPARALLEL: # the goals share one .venv
 
-.PHONY: help ask chat test lint bench pins
+.PHONY: help ask chat eval test lint bench pins
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -50,6 +51,14 @@ ask: $(VENV)/.ready
 chat: $(VENV)/.ready
 	@$(QUOTH) index $(LIBRARY) -- "$$PP"
 	@$(QUOTH) ui $(LIBRARY)
+
+# A fresh library and a fresh run: what is left of an earlier one must not count.
+EVAL = .quoth/eval
+eval: $(VENV)/.ready
+	@rm -rf $(EVAL)
+	@$(QUOTH) index --library sample --home $(EVAL) -- samples/papers.jsonl >&2
+	@$(QUOTH) eval run --library sample --home $(EVAL) --answerer extractive --out $(EVAL)/run samples/items.jsonl >&2
+	@$(QUOTH) eval score $(if $(RECORD),--record,--floor) samples/recorded.json $(EVAL)/run
 
 test: $(VENV)/.ready-dev
 	$(VENV)/bin/python -m pytest $(ARGS)

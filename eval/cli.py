@@ -81,17 +81,24 @@ def run_command(
 @click.option("--items", type=_file, metavar="FILE", help="Other items than those of the run, with the same ids.")
 @click.option("--price", type=(float, float), metavar="IN OUT", help="Cost of a million input and output tokens.")
 @click.option("--judge", is_flag=True, help="First have the model of QUOTH_LLM_MODEL judge every answer.")
+@click.option("--floor", type=_file, metavar="FILE", help="Recorded scores; exit code 3 if one is below its interval.")
+@click.option("--record", "recorded", type=_file, metavar="FILE", help="Write the scores down for --floor.")
 @click.option("--report", type=_file, metavar="FILE", help="HTML report (default: DIR/report.html).")
 @_as_json
+@click.pass_context
 def score_command(
+    ctx: click.Context,
     folder: Path,
     items: Path | None,
     price: tuple[float, float] | None,
     judge: bool,
+    floor: Path | None,
+    recorded: Path | None,
     report: Path | None,
     as_json: bool,
 ) -> None:
     """Score a run: means with 95 % intervals, overall and by type. Asks no model unless --judge."""
+    from eval.floor import fallen, record
     from eval.records import read_run
     from eval.report import write_report
     from eval.score import as_markdown, score
@@ -100,8 +107,14 @@ def score_command(
         _judge(folder, items)
     run = read_run(folder, items)
     scores = score(run, price)
+    failed = fallen(scores, floor) if floor else []
     _show(scores, as_markdown(scores), as_json)
     _report(report or folder / "report.html", lambda path: write_report(run, scores, path))
+    if failed:
+        click.echo("\n".join(f"--floor: {text}" for text in failed), err=True)
+        ctx.exit(3)
+    if recorded:
+        record(scores, recorded)
 
 
 @eval_group.command("compare")

@@ -100,6 +100,22 @@ def test_ask_installs_indexes_and_asks_then_installs_nothing(project: Project) -
     assert project.calls() == [INDEX, ASK]
 
 
+def test_eval_starts_afresh_and_holds_or_records_the_scores(project: Project) -> None:
+    left = project.folder / ".quoth" / "eval" / "run" / "records.jsonl"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    run = "quoth|eval|run|--library|sample|--home|.quoth/eval|--answerer|extractive|--out|.quoth/eval/run"
+    asked = [
+        "quoth|index|--library|sample|--home|.quoth/eval|--|samples/papers.jsonl",
+        f"{run}|samples/items.jsonl",
+    ]
+    assert project.make("eval").returncode == 0
+    assert not left.exists()
+    assert project.calls() == [*INSTALL, *asked, "quoth|eval|score|--floor|samples/recorded.json|.quoth/eval/run"]
+    assert project.make("eval", "RECORD=1").returncode == 0
+    assert project.calls() == [*asked, "quoth|eval|score|--record|samples/recorded.json|.quoth/eval/run"]
+
+
 def test_test_adds_the_tools_and_hands_on_its_arguments(project: Project) -> None:
     assert project.make("test", "ARGS=-k 'a b'").returncode == 0
     assert project.calls() == [*INSTALL, INSTALL_TOOLS, "python|-m|pytest|-k|a b"]
@@ -228,5 +244,5 @@ def test_what_quoth_says_of_an_error_is_seen_and_nothing_is_asked(project: Proje
 def test_make_alone_tells_what_there_is(project: Project) -> None:
     shown = project.make().stdout
     goals = [line.split()[1] for line in shown.splitlines()]
-    assert goals == ["ask", "ask", "chat", "test", "lint", "bench", "pins"]
+    assert goals == ["ask", "ask", "chat", "eval", "test", "lint", "bench", "pins"]
     assert project.calls() == []
