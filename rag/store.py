@@ -6,6 +6,7 @@ paper tile its abstract, so the abstract is their concatenation. The first one c
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -115,12 +116,9 @@ class Store:
             if self._view is not None and self._view.state == self._now():
                 return False
             if self._view is not None and not self._url:
-                from chromadb.api.shared_system_client import SharedSystemClient
-
-                with _CONNECTING:
-                    SharedSystemClient.clear_system_cache()
                 self._client = None
             self._view = None
+            gc.collect()  # the engine's parts refer to each other: what is left behind holds a dozen files open
             self._opened()
             return True
 
@@ -247,6 +245,7 @@ class Store:
     def _new_client(self) -> Any:
         environment.prepare(offline=False)
         import chromadb
+        from chromadb.api.shared_system_client import SharedSystemClient
         from chromadb.config import Settings
 
         quiet = Settings(anonymized_telemetry=False)
@@ -254,6 +253,7 @@ class Store:
             if self._url:
                 return chromadb.HttpClient(**_address(self._url, self._token), settings=quiet)
             self._folder.mkdir(parents=True, exist_ok=True)
+            SharedSystemClient.clear_system_cache()  # else this process goes on with what it once read
             return chromadb.PersistentClient(str(self._folder), settings=quiet)
 
     def _collection(self) -> Any:

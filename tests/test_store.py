@@ -206,6 +206,31 @@ def test_a_database_that_is_none(tmp_path: Path) -> None:
         afresh(tmp_path).exists()
 
 
+def test_a_new_opening_in_the_same_process_reads_what_another_wrote(store: Store, tmp_path: Path) -> None:
+    reader = afresh(tmp_path)
+    assert near(reader, "moths", 1) != ["m/0"]
+    write(store, Paper("m", "Moths seek light."))
+    assert near(afresh(tmp_path), "moths", 1) == ["m/0"]
+    assert reader.refresh()
+    assert not reader.refresh()
+    assert near(reader, "moths", 1) == ["m/0"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts open files by /proc")
+def test_reopening_leaves_no_files_open(store: Store, tmp_path: Path) -> None:
+    reader = afresh(tmp_path)
+    reader.catalog()
+    files = Path("/proc/self/fd")
+    seen = []
+    for _ in range(6):
+        with store.writing():
+            pass
+        assert reader.refresh()
+        near(reader, "bees")
+        seen.append(len(list(files.iterdir())))
+    assert seen[-1] <= seen[0] + 12
+
+
 def test_threads_read_while_another_writes(store: Store, tmp_path: Path) -> None:
     reader, failed, done = afresh(tmp_path), [], threading.Event()
 
