@@ -68,14 +68,15 @@ class Register:
         if known is None:
             if paper.paper_id in self._by_id:
                 return Match("conflict", paper, changed=False)
-            return self._accept(Match("added", paper))
+            return self._add(paper)
         entry = self._entries[known]
         again = known in self._met
         self._met.add(known)
         same_source = _same_source(entry.paper, paper) and not again
         merged, stored_text = self._merge(entry, paper, newer_wins=same_source)
         same = merged == entry.paper if stored_text else content_sha(merged) == entry.content_sha
-        own = paper.paper_id in (known, *entry.paper.aliases) and not again
+        # A paper that has moved within its file is no duplicate.
+        own = not again and (paper.paper_id in (known, *entry.paper.aliases) or _file(paper) == _file(entry.paper))
         if same:
             return Match("unchanged" if own else "duplicate", merged, False, stored_text)
         told_more = replace(merged, aliases=entry.paper.aliases) != entry.paper or not stored_text
@@ -83,6 +84,8 @@ class Register:
 
     def settle(self, paper: Paper, old_abstract: str) -> Match:
         """Decide a conflict once the whole source is known: an update of the old text, or a paper of its own."""
+        if self._same_paper(paper) is not None:  # a later record of the source has brought the same text
+            return self.meet(paper)
         holder = self._by_id[paper.paper_id]
         entry = self._entries[holder]
         same_title = bool(paper.title) and text_sha(paper.title) == text_sha(entry.paper.title)
@@ -94,11 +97,12 @@ class Register:
             merged, stored_text = self._merge(entry, paper, newer_wins=True)
             return self._accept(Match("updated", merged, True, stored_text))
         own = f"{paper.paper_id}~{text_sha(paper.abstract or paper.title)[:6]}"
-        return (
-            self.meet(replace(paper, paper_id=own))
-            if own in self._by_id
-            else self._accept(Match("added", replace(paper, paper_id=own)))
-        )
+        if own in self._by_id:
+            match = self.meet(replace(paper, paper_id=own))
+            if match.outcome != "conflict":
+                return match
+            own = f"{paper.paper_id}~{text_sha(paper.title + paper.abstract)}"  # the same text under a third title
+        return self._add(replace(paper, paper_id=own))
 
     def holder(self, paper_id: str) -> str:
         """The stored id of the paper that answers to this id."""
@@ -112,6 +116,11 @@ class Register:
             self._by_text[old.text_sha].remove(paper_id)  # replaced: another paper may have that text
         self._entries[paper_id] = entry
         self._learn(entry)
+
+    def _add(self, paper: Paper) -> Match:
+        """A paper of its own; what other papers answer to is no alias of it."""
+        aliases = tuple(n for n in dict.fromkeys(paper.aliases) if n not in self._by_id and n != paper.paper_id)
+        return self._accept(Match("added", replace(paper, aliases=aliases)))
 
     def _accept(self, match: Match) -> Match:
         paper = match.paper

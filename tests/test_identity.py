@@ -49,8 +49,10 @@ def test_letters_and_digits_count(text: str, other: str) -> None:
 def test_known_text_is_recognised_at_any_place() -> None:
     known = register(*listed(FLY, DIG))
     match = known.meet(listed(SLEEP, FLY, DIG)[2])
-    assert (match.outcome, match.paper.paper_id, match.changed) == ("duplicate", "list.txt#2", False)
+    assert (match.outcome, match.paper.paper_id, match.changed) == ("unchanged", "list.txt#2", False)
     assert match.paper.aliases == (), "a place in a file is no name"
+    assert known.meet(listed(SLEEP, FLY, DIG, DIG)[3]).outcome == "duplicate", "it stands in this file twice"
+    assert known.meet(listed(FLY, file="b.txt")[0]).outcome == "duplicate", "it stands in another file too"
 
 
 def test_the_same_record_again() -> None:
@@ -68,6 +70,12 @@ def test_an_own_id_of_known_text_becomes_an_alias() -> None:
 def test_an_alias_that_another_paper_answers_to_is_not_taken() -> None:
     known = register(record("w1", FLY), record("doi:10.1/a", DIG, "export.jsonl#2"))
     assert known.meet(record("doi:10.1/a", FLY, "other.bib#1")).paper.aliases == ()
+
+
+def test_a_new_paper_does_not_take_the_names_of_others() -> None:
+    known = register(record("w1", FLY, aliases=("doi:10.1/a",)))
+    paper = known.meet(record("w2", DIG, "b.bib#1", aliases=("doi:10.1/a", "w1", "w2", "arxiv:2", "arxiv:2"))).paper
+    assert (paper.paper_id, paper.aliases) == ("w2", ("arxiv:2",))
 
 
 def test_what_is_learned_later_fills_the_paper_and_overwrites_nothing() -> None:
@@ -125,7 +133,7 @@ def test_a_place_whose_text_stands_elsewhere_in_the_source_is_not_taken() -> Non
     known = register(*listed(FLY))
     new, old = listed(edited, FLY)
     assert known.meet(new).outcome == "conflict"
-    assert known.meet(old).outcome == "duplicate"
+    assert known.meet(old).outcome == "unchanged"
     assert known.settle(new, FLY).paper.paper_id == conflict_id(new)
 
 
@@ -158,3 +166,22 @@ def test_a_conflict_id_is_the_same_in_every_run() -> None:
     assert first == settled(register(*listed(FLY)), other, FLY).paper.paper_id == conflict_id(other)
     again = register(*listed(FLY), replace(other, paper_id=first))
     assert again.meet(other).paper.paper_id == first
+
+
+def test_a_text_that_comes_twice_while_its_id_is_in_doubt_is_stored_once() -> None:
+    known = register(record("w1", FLY))
+    first, second = record("w1", DIG, "b.bib#1", year=2020), record("w2", DIG, "b.bib#2")
+    assert known.meet(first).outcome == "conflict"
+    assert known.meet(second).outcome == "added"
+    match = known.settle(first, FLY)
+    assert (match.outcome, match.paper.paper_id, match.paper.year) == ("updated", "w2", 2020)
+
+
+def test_one_id_and_text_under_three_titles_is_three_papers() -> None:
+    known = register(record("1", FLY, title="Bees"))
+    found = [
+        settled(known, record("1", DIG, f"{file}#1", title=title), FLY).paper.paper_id
+        for file, title in (("b.csv", "Ants"), ("c.csv", "More ants"))
+    ]
+    assert found == [f"1~{text_sha(DIG)[:6]}", f"1~{text_sha('More ants' + DIG)}"]
+    assert known.meet(record("1", DIG, "c.csv#1", title="More ants")).paper.paper_id == found[1]
