@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag.build import NO_VECTORS, open_store
+from rag.chroma import shown
 from rag.embed import BUNDLED, BUNDLED_NAME, bundled_folder
 from rag.endpoint import Endpoint
 from rag.errors import QuothError
@@ -49,7 +50,7 @@ def examine(settings: Settings) -> list[Finding]:
         ("python", lambda s: f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         ("packages", _packages),
         ("home", _home),
-        ("store", lambda s: f"Chroma at {s.chroma_url}" if s.chroma_url else "Chroma, embedded on disk"),
+        ("store", lambda s: f"Chroma at {shown(s.chroma_url)}" if s.chroma_url else "Chroma, embedded on disk"),
         ("library", _library),
         ("encoder", _encoder),
         ("retriever", lambda s: s.retriever + (f", reranked by {s.reranker}" if s.reranker else "")),

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rag.labels import label
-from rag.store import Entry
+from rag.records import Entry
 from rag.types import Paper
 
 Outcome = Literal["added", "updated", "unchanged", "duplicate", "conflict"]

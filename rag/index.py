@@ -16,7 +16,8 @@ from rag.errors import StoreError
 from rag.identity import Match, Register, content_sha, text_sha
 from rag.lexical import LexicalIndex
 from rag.passages import embedded_text, passages
-from rag.store import Entry, Row, Store
+from rag.records import Entry, Row
+from rag.store import Store
 from rag.types import BadRecord, Embedder, Paper
 
 _CHUNK = 256  # papers embedded and written at a time: what an interruption can cost

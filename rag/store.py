@@ -1,4 +1,4 @@
-"""Papers, passages and vectors in Chroma, embedded or on a server: the only file that knows Chroma.
+"""Papers, passages and vectors in Chroma; with ``rag.chroma`` the only file that knows it.
 
 One collection a library. A record is a passage: its text, its vector, its place in the abstract; the passages of a
 paper tile its abstract, so the abstract is their concatenation. The first one carries the paper's metadata.
@@ -11,13 +11,13 @@ import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from rag import environment
+from rag.chroma import connect, translated
 from rag.errors import StoreError
+from rag.records import Entry, Row, entry_of, metadata_of, passage_of
 from rag.types import Paper, Passage
 
 if TYPE_CHECKING:
@@ -25,29 +25,6 @@ if TYPE_CHECKING:
 
 _EMBEDDER, _GENERATION = "embedder", "generation"
 _FILTERED = 10_000  # papers named in one query: the engine's database takes 32,766 values
-_CONNECTING = threading.Lock()  # Chroma keeps a table of open databases that threads must not change together
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What a library knows of a paper without its abstract."""
-
-    paper: Paper
-    """The card: ``abstract`` is empty."""
-    text_sha: str
-    """Digest of title and abstract as compared between records."""
-    content_sha: str
-    """Digest of everything stored."""
-    passages: int
-
-
-@dataclass(frozen=True)
-class Row:
-    """A paper ready to be written: its passages with one vector each."""
-
-    entry: Entry
-    passages: Sequence[Passage]
-    vectors: Vectors
 
 
 class _View:
@@ -87,7 +64,7 @@ class Store:
         """Make the library if there is none; the embedder's identity is remembered."""
         if self.exists():
             return
-        with _translated(self._url):
+        with translated(self._url):
             made = self._connect().create_collection(
                 self._name,
                 embedding_function=None,
@@ -142,12 +119,12 @@ class Store:
             paper_id = row.entry.paper.paper_id
             if old := self.catalog().get(paper_id):
                 surplus += [f"{paper_id}/{n}" for n in range(len(row.passages), old.passages)]
-        with _translated(self._url):
+        with translated(self._url):
             for part in self._batches(records):
                 self._opened().upsert(
                     ids=[passage.passage_id for _, passage, _ in part],
                     documents=[passage.text for _, passage, _ in part],
-                    metadatas=[_metadata(row.entry, n, passage) for n, passage, row in part],
+                    metadatas=[metadata_of(row.entry, n, passage) for n, passage, row in part],
                     embeddings=[row.vectors[n] for n, _, row in part],
                 )
         self._delete(surplus)
@@ -159,10 +136,10 @@ class Store:
         if not entries:
             return
         first = self._records([f"{e.paper.paper_id}/0" for e in entries])
-        with _translated(self._url):
+        with translated(self._url):
             self._opened().update(
                 ids=[f"{e.paper.paper_id}/0" for e in entries],
-                metadatas=[_metadata(e, 0, first[f"{e.paper.paper_id}/0"]) for e in entries],
+                metadatas=[metadata_of(e, 0, first[f"{e.paper.paper_id}/0"]) for e in entries],
             )
         for e in entries:
             self.catalog()[e.paper.paper_id] = e
@@ -175,7 +152,7 @@ class Store:
 
     def sweep(self) -> None:
         """Delete passages that an interrupted change has left without a paper."""
-        with _translated(self._url):
+        with translated(self._url):
             got = self._opened().get(where={"n": {"$gt": 0}}, include=["metadatas"])
         known = {p: entry.passages for p, entry in self.catalog().items()}
         rows = zip(got["ids"], got["metadatas"], strict=True)
@@ -187,9 +164,9 @@ class Store:
         """All papers by id, without abstracts; kept until the library changes."""
         view = self._viewed()
         if view.catalog is None:
-            with _translated(self._url):
+            with translated(self._url):
                 found = view.collection.get(where={"n": 0}, include=["metadatas"])
-            entries = (_entry(m) for m in found["metadatas"] or ())
+            entries = (entry_of(m) for m in found["metadatas"] or ())
             view.catalog = {e.paper.paper_id: e for e in entries}
         return view.catalog
 
@@ -201,9 +178,9 @@ class Store:
         wanted = list(dict.fromkeys(paper_ids))
         if not wanted:
             return {}  # Chroma refuses an empty list
-        with _translated(self._url):
+        with translated(self._url):
             got = self._opened().get(ids=[f"{p}/0" for p in wanted], include=["documents", "metadatas"])
-        first = {m["paper_id"]: (_entry(m), d) for m, d in zip(got["metadatas"], got["documents"], strict=True)}
+        first = {m["paper_id"]: (entry_of(m), d) for m, d in zip(got["metadatas"], got["documents"], strict=True)}
         rest = self._records([f"{p}/{n}" for p, (e, _) in first.items() for n in range(1, e.passages)])
         found = {}
         for p in wanted:
@@ -239,28 +216,14 @@ class Store:
     def _connect(self) -> Any:
         with self._opening:
             if self._client is None:
-                self._client = self._new_client()
+                self._client = connect(self._folder, self._url, self._token)
             return self._client
-
-    def _new_client(self) -> Any:
-        environment.prepare(offline=False)
-        import chromadb
-        from chromadb.api.shared_system_client import SharedSystemClient
-        from chromadb.config import Settings
-
-        quiet = Settings(anonymized_telemetry=False)
-        with _translated(self._url), _CONNECTING:
-            if self._url:
-                return chromadb.HttpClient(**_address(self._url, self._token), settings=quiet)
-            self._folder.mkdir(parents=True, exist_ok=True)
-            SharedSystemClient.clear_system_cache()  # else this process goes on with what it once read
-            return chromadb.PersistentClient(str(self._folder), settings=quiet)
 
     def _collection(self) -> Any:
         """The collection as it is now, or None."""
         from chromadb.errors import NotFoundError
 
-        with _translated(self._url):
+        with translated(self._url):
             try:
                 return self._connect().get_collection(self._name, embedding_function=None)
             except NotFoundError:
@@ -299,7 +262,7 @@ class Store:
 
     def _set_generation(self, number: int) -> None:
         metadata = {**self._opened().metadata, _GENERATION: number}
-        with _translated(self._url):
+        with translated(self._url):
             self._opened().modify(metadata=metadata)
 
     def _batches(self, items: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -307,93 +270,26 @@ class Store:
         return (items[i : i + step] for i in range(0, len(items), step))
 
     def _delete(self, passage_ids: Sequence[str]) -> None:
-        with _translated(self._url):
+        with translated(self._url):
             for part in self._batches(passage_ids):
                 self._opened().delete(ids=list(part))
 
     def _nearest(self, vector: Vectors, n: int, where: Mapping[str, Any] | None) -> list[tuple[Passage, float]]:
-        with _translated(self._url):
+        with translated(self._url):
             got = self._opened().query(
                 query_embeddings=[vector], n_results=n, where=where, include=["documents", "metadatas", "distances"]
             )
         rows = zip(got["ids"][0], got["documents"][0], got["metadatas"][0], got["distances"][0], strict=True)
-        return [(_passage(i, d, m), 1.0 - float(distance)) for i, d, m, distance in rows]
+        return [(passage_of(i, d, m), 1.0 - float(distance)) for i, d, m, distance in rows]
 
     def _records(self, ids: Sequence[str]) -> dict[str, Passage]:
         if not ids:
             return {}
-        with _translated(self._url):
+        with translated(self._url):
             got = self._opened().get(ids=list(ids), include=["documents", "metadatas"])
         rows = zip(got["ids"], got["documents"], got["metadatas"], strict=True)
-        return {i: _passage(i, d, m) for i, d, m in rows}
+        return {i: passage_of(i, d, m) for i, d, m in rows}
 
 
 def _state(collection: Any) -> tuple[str, int]:
     return str(collection.id), int(collection.metadata[_GENERATION])
-
-
-def _metadata(entry: Entry, n: int, passage: Passage) -> dict[str, Any]:
-    metadata: dict[str, Any] = {
-        "paper_id": entry.paper.paper_id,
-        "n": n,
-        "start": passage.start,
-        "end": passage.end,
-    }
-    if n == 0:
-        card = {k: v for k, v in _fields(entry.paper).items() if k != "abstract" and v not in ("", (), None)}
-        metadata |= {
-            "card": json.dumps(card, ensure_ascii=False),
-            "text_sha": entry.text_sha,
-            "content_sha": entry.content_sha,
-            "passages": entry.passages,
-        }
-    return metadata
-
-
-def _entry(metadata: Mapping[str, Any]) -> Entry:
-    card: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(metadata["card"]).items()}
-    paper = Paper(abstract="", **card)
-    return Entry(paper, metadata["text_sha"], metadata["content_sha"], int(metadata["passages"]))
-
-
-def _passage(passage_id: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    return Passage(passage_id, metadata["paper_id"], text, int(metadata["start"]), int(metadata["end"]))
-
-
-def _fields(paper: Paper) -> dict[str, Any]:
-    return asdict(paper)
-
-
-def _address(url: str, token: str) -> dict[str, Any]:
-    parts = urlsplit(url)
-    secure = parts.scheme == "https"
-    address: dict[str, Any] = {"host": parts.hostname, "port": parts.port or (443 if secure else 8000), "ssl": secure}
-    place = [p for p in parts.path.split("/") if p]
-    if len(place) == 2:
-        address |= {"tenant": place[0], "database": place[1]}
-    if token:
-        address["headers"] = {"x-chroma-token": token}
-    return address
-
-
-@contextmanager
-def _translated(url: str) -> Iterator[None]:
-    """Foreign errors of the store's engine, as sentences."""
-    import httpx
-    from chromadb.errors import ChromaError
-
-    where = f"the Chroma server at {url}" if url else "the library's database"
-    remedy = "check QUOTH_CHROMA_URL and that the server runs" if url else "check the folder given by QUOTH_HOME"
-    try:
-        yield
-    except (ChromaError, httpx.HTTPError, OSError) as e:
-        raise StoreError(f"{where} failed ({_line(e)}): {remedy}") from e
-    except ValueError as e:
-        if "connect" in str(e).lower():
-            raise StoreError(f"{where} does not answer: {remedy}") from e
-        raise
-
-
-def _line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text[:160] or type(error).__name__

@@ -10,7 +10,8 @@ import pytest
 
 from rag.errors import StoreError
 from rag.passages import passages
-from rag.store import Row, Store
+from rag.records import Row
+from rag.store import Store
 from rag.types import Paper
 from tests.tiny import Tiny, entry
 

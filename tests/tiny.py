@@ -13,9 +13,10 @@ from rag.identity import content_sha, text_sha
 from rag.index import Indexer, Report
 from rag.labels import label
 from rag.lexical import LexicalIndex
+from rag.records import Entry
 from rag.retrieve import HybridRetriever
 from rag.settings import Settings
-from rag.store import Entry, Store
+from rag.store import Store
 from rag.types import BadRecord, Brief, Evidence, Filters, Paper
 from tests.fakes import encode
 
