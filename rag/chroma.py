@@ -19,13 +19,23 @@ def connect(folder: Path, url: str, token: str) -> Any:
     """A client of the server at ``url``, else of the database in ``folder``, read afresh. Raises StoreError."""
     environment.prepare(offline=False)
     import chromadb
+    import httpx
     from chromadb.api.shared_system_client import SharedSystemClient
     from chromadb.config import Settings
+    from chromadb.errors import ChromaError
 
     quiet = Settings(anonymized_telemetry=False)
+    address = _address(url, token) if url else {}
     with translated(url), _CONNECTING:
         if url:
-            return chromadb.HttpClient(**_address(url, token), settings=quiet)
+            try:
+                return chromadb.HttpClient(**address, settings=quiet)
+            except (ChromaError, httpx.HTTPError, OSError):
+                raise
+            except Exception as e:  # what Chroma's client makes of another server's reply
+                if "could not connect" in str(e).lower():
+                    raise
+                raise StoreError(f"what answers at {shown(url)} is no Chroma server: check QUOTH_CHROMA_URL") from e
         folder.mkdir(parents=True, exist_ok=True)
         SharedSystemClient.clear_system_cache()  # else this process goes on with what it once read
         return chromadb.PersistentClient(str(folder), settings=quiet)
@@ -51,16 +61,27 @@ def translated(url: str) -> Iterator[None]:
 
 def shown(url: str) -> str:
     """A server's address as it may be shown: without user and password."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that is none"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _address(url: str, token: str) -> dict[str, Any]:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    place = [p for p in parts.path.split("/") if p] if host else []
+    if not host or len(place) not in (0, 2):
+        raise StoreError(
+            "QUOTH_CHROMA_URL is no address of a Chroma server: write http://host:8000 or https://host/tenant/database"
+        )
     secure = parts.scheme == "https"
-    address: dict[str, Any] = {"host": parts.hostname, "port": parts.port or (443 if secure else 8000), "ssl": secure}
-    place = [p for p in parts.path.split("/") if p]
-    if len(place) == 2:
+    address: dict[str, Any] = {"host": host, "port": port or (443 if secure else 8000), "ssl": secure}
+    if place:
         address |= {"tenant": place[0], "database": place[1]}
     if token:
         address["headers"] = {"x-chroma-token": token}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -237,6 +238,9 @@ def main() -> None:
     from rag import environment
 
     environment.prepare(offline=False)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # where a terminal or pipe has not all of Unicode
+            stream.reconfigure(errors="replace")
     try:
         code = cli.main(standalone_mode=False)
         _flush()
@@ -279,7 +283,8 @@ def _show_answer(parts: Iterator[str | Answer], as_json: bool) -> Answer:
 
 
 def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    unicode = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(value, ensure_ascii=not unicode, indent=1))
 
 
 def _advance(bar: Any, done: int, total: int | None) -> None:

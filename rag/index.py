@@ -170,7 +170,7 @@ def writer_lock(folder: Path) -> Iterator[None]:
     """One writer a library. Raises StoreError when there is one already."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / "lock", timeout=0)
+        lock = FileLock(folder / "lock", timeout=2)  # seconds: a reader that mends the word index is soon done
         with lock:
             yield
     except Timeout:

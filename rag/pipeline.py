@@ -65,6 +65,7 @@ class Quoth:
         started = time.perf_counter()
         if not question.strip():
             raise CorpusError("the question is empty: type one")
+        question = question.encode("utf-8", "replace").decode()  # half characters cannot be sent, stored or printed
         self.library.refresh()
         notices = list(self._notices)
 
@@ -135,7 +136,7 @@ class Quoth:
         Raises CorpusError for an unknown paper, and when none of them has an abstract.
         """
         started = time.perf_counter()
-        chosen = [self.library.paper(name) for name in papers]
+        chosen = list({p.paper_id: p for p in map(self.library.paper, papers)}.values())
         evidence = tuple(_whole(n, paper) for n, paper in enumerate(chosen, 1))
         bare = ", ".join(p.label for p in chosen if not p.abstract)
         if not any(p.abstract for p in chosen):

@@ -56,8 +56,9 @@ class Store:
 
     def exists(self) -> bool:
         """Whether the library has been made; opens it if so."""
-        if not self._url and not self._folder.is_dir():
-            return False  # a look must not create an empty database
+        with translated(self._url):
+            if not self._url and not self._folder.is_dir():
+                return False  # a look must not create an empty database
         return self._open() is not None
 
     def create(self, embedder: Mapping[str, str | int]) -> None:
