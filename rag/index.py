@@ -166,11 +166,14 @@ class Indexer:
 
 
 @contextmanager
-def writer_lock(folder: Path) -> Iterator[None]:
-    """One writer a library. Raises StoreError when there is one already."""
+def writer_lock(folder: Path, wait: float = 2) -> Iterator[None]:
+    """One writer a library. Raises StoreError when there still is one after ``wait`` seconds.
+
+    A reader that mends the word index is soon done: a writer waits for it.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / "lock", timeout=2)  # seconds: a reader that mends the word index is soon done
+        lock = FileLock(folder / "lock", timeout=wait)
         with lock:
             yield
     except Timeout:
@@ -202,7 +205,7 @@ def follow_if_free(store: Store, lexical: LexicalIndex, folder: Path) -> None:
     if lexical.generation == store.generation:
         return
     try:
-        with writer_lock(folder):
+        with writer_lock(folder, wait=0):  # a question must not wait for a writer
             follow(store, lexical)
     except StoreError:
         return

@@ -424,6 +424,18 @@ def test_python_dash_m(library: Path) -> None:
     refused(ran, "nobody")
 
 
+def test_an_output_without_all_of_unicode(quoth: Terminal, tmp_path: Path) -> None:
+    file = tmp_path / "u.jsonl"
+    file.write_text(json.dumps({"id": "u", "abstract": "Naïve 🐝 sting."}), encoding="utf-8")
+    assert quoth("index", str(file)).code == 0
+    words = [sys.executable, "-m", "rag", "papers", "show", "u"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "latin-1"}
+    text, data = (subprocess.run([*words, *more], env=environment, capture_output=True) for more in ([], ["--json"]))
+    assert (text.returncode, data.returncode) == (0, 0), text.stderr + data.stderr
+    assert "Naïve ? sting." in text.stdout.decode("latin-1")
+    assert json.loads(data.stdout)["abstract"] == "Naïve 🐝 sting."
+
+
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_reader_that_leaves_is_no_error(quoth: Terminal, tmp_path: Path, form: list[str]) -> None:
     file = tmp_path / "many.jsonl"

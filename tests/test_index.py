@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -381,6 +382,17 @@ def test_one_writer_at_a_time(shelf: Shelf, home: Path) -> None:
         other = elsewhere(home, "try: shelf.index(*listed('Ants dig.'))\nexcept StoreError as e: print(e)")
     assert other.stdout.startswith("another quoth is writing to the library in "), other.stderr
     assert shelf.stored() == {"list.txt#1": BEES}
+
+
+def test_a_question_does_not_wait_for_a_writer(shelf: Shelf) -> None:
+    shelf.index(*listed(BEES))
+    quoth = shelf.quoth()
+    store = shelf.store()
+    with writer_lock(shelf.folder), store.writing():
+        started = time.perf_counter()
+        assert quoth.find("bees").ranked == ("list.txt#1",)
+        assert shelf.quoth().find("bees").ranked == ("list.txt#1",)
+        assert time.perf_counter() - started < 1.5, "seconds; a writer waits longer"
 
 
 def test_an_open_library_sees_what_another_process_does(shelf: Shelf, home: Path) -> None:

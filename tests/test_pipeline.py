@@ -238,6 +238,17 @@ def test_a_number_is_no_end_of_a_sentence(library: Path) -> None:
     assert answer.answer == "Bees without landmarks took 4.5 times longer to return. [1]"
 
 
+def test_a_paper_named_twice_is_summarized_once(library: Path) -> None:
+    answer = checked(quoth().summarize([BEES.paper_id, "bees-2024"]))
+    assert cited(answer) == [BEES.paper_id]
+
+
+def test_half_a_character_is_replaced(library: Path) -> None:
+    answer = checked(quoth().ask("How do bees \ud83d find \udcff their hive?"))
+    assert answer.question == "How do bees ? find ? their hive?"
+    assert cited(answer) == [BEES.paper_id]
+
+
 def test_a_summary_is_cited(library: Path) -> None:
     answer = checked(quoth().summarize(["Heliopump", "bees-2024"]))
     assert (answer.status, cited(answer), answer.missing) == ("answered", [PUMP.paper_id, BEES.paper_id], ())

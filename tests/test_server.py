@@ -19,6 +19,7 @@ from rag.cli import main
 from rag.errors import StoreError
 from rag.settings import load_settings
 from tests.fakes import BEES
+from tests.llm_server import LLMServer
 
 CHROMA = shutil.which("chroma", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 HIVE = "How do bees find their hive?"
@@ -107,3 +108,16 @@ def test_no_server_there(
     said = [line for line in (out + err).splitlines() if url in line and "QUOTH_CHROMA_URL" in line]
     assert len(said) == 1
     assert command == ["doctor"] or (out, err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999", "http://[::1", "http://:8000", "http://127.0.0.1:1/tenant", "http://x/a/b/c"]
+)
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(StoreError, match="write http://host:8000 or https://host/tenant/database"):
+        open_quoth(load_settings(None, chroma_url=url))
+
+
+def test_another_server(home: Path) -> None:
+    with LLMServer() as server, pytest.raises(StoreError, match="is no Chroma server: check QUOTH_CHROMA_URL"):
+        open_quoth(load_settings(None, chroma_url=server.base_url.removesuffix("/v1")))
