@@ -213,7 +213,11 @@ def compose(found: Found, written: Written, sure: float, seconds: float, *, aske
         notices=(*found.notices, *written.notices),
         answerer=written.answerer,
         usage=written.usage,
-        seconds={"retrieve": found.seconds, **written.seconds, "total": found.seconds + seconds},
+        seconds={
+            "retrieve": found.seconds + seconds - sum(written.seconds.values()),  # sentences are found, too
+            **written.seconds,
+            "total": found.seconds + seconds,
+        },
     )
 
 
