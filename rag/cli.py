@@ -152,7 +152,10 @@ def search(question: str, settings: Settings, as_json: bool, filters: Filters) -
         ]
         _print_json({"question": question, "results": rows})
     else:
-        click.echo("\n\n".join(show.hit(e, s) for e, s in hits) or "No paper matches.")
+        click.echo(
+            "\n\n".join(show.hit(e, s) for e, s in hits)
+            or "No paper matches. A paper without a year is outside every --year."
+        )
 
 
 @cli.command()

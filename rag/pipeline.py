@@ -102,11 +102,8 @@ class Quoth:
         ranked = rank_sentences(brief.standalone, evidence, own_weights or weights, self._encoder)
         sure = abstain.answerability(weights, len(self.library), evidence, ranked)
         threshold = self.settings.abstain_below
-        unread = self._unread(brief)
-        written = Written()
-        if unread:
-            written.notices.append(unread)
-        elif sure >= (abstain.THRESHOLD if threshold is None else threshold):
+        written = Written(refusal=self._unread(brief))
+        if not written.refusal and sure >= (abstain.THRESHOLD if threshold is None else threshold):
             quotes = ExtractiveAnswerer(ranked)
             written = yield from write(
                 evidence,
@@ -195,9 +192,9 @@ def compose(found: Found, written: Written, sure: float, seconds: float, *, aske
         missing = missing_words(brief.question, said)
     if status == "not_in_corpus":
         small_talk = abstain.is_small_talk(brief.question)
-        nearest, missing = ((), ()) if small_talk else (evidence[:_NEAREST], missing)
+        nearest, missing = ((), ()) if small_talk or written.refusal else (evidence[:_NEAREST], missing)
         language = "zh" if is_cjk(brief.question) else "en"
-        text = prompts.load(f"{'small_talk' if small_talk else 'not_in_corpus'}_{language}")
+        text = written.refusal or prompts.load(f"{'small_talk' if small_talk else 'not_in_corpus'}_{language}")
     return Answer(
         question=brief.question,
         standalone_question=brief.query,

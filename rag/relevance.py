@@ -23,7 +23,7 @@ _COSINE, _COVERAGE, _PLACE, _LENGTH = 0.5, 0.3, 0.15, 0.1
 _LONG = 30  # words of a sentence of full length
 _PAPER = 0.3  # weight of the paper's own score
 _FIGURE = 0.15  # what a figure adds where one is asked for
-_DANGLING = 0.08  # what an opening that points back takes away: a quote must be understood where it stands alone
+_DANGLING = 0.15  # what an opening that points back takes away: a quote must be understood where it stands alone
 _ASKS_FIGURE = re.compile(
     r"\b(how (many|much|large|big|long|fast|often|well|precise)|what (fraction|share|percentage|margin|number|size)"
     r"|by (what|how much)|what is the (largest|smallest|average))\b",

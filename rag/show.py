@@ -29,8 +29,9 @@ def answer(found: Answer) -> str:
         parts.append("\n".join(_citation(c, said) for c in found.citations))
     if found.status == "not_in_corpus" and found.nearest:
         near = "\n".join(f"  - {clean(name(e.paper))} ({clean(e.paper.paper_id)})" for e in found.nearest)
-        words = f" Words that no paper near it has: {clean(', '.join(found.missing))}." if found.missing else ""
-        parts.append(f"Nearest papers:{words}\n{near}")
+        parts.append(f"Nearest papers:\n{near}")
+        if found.missing:
+            parts.append(_wrap(f"Words of the question that they do not have: {', '.join(found.missing)}."))
     if found.unsupported:
         dropped = "\n".join(_wrap(f"- {s}", "  ") for s in found.unsupported)
         parts.append(f"Left out, because no abstract supports it:\n{dropped}")

@@ -35,6 +35,8 @@ class Written:
 
     verified: Verified = field(default_factory=lambda: Verified("", (), (), False))
     answerer: str = "extractive"
+    refusal: str = ""
+    """Why nothing was written, where it is not for lack of evidence."""
     notices: list[str] = field(default_factory=list)
     usage: dict[str, int] = field(default_factory=lambda: {"input_tokens": 0, "output_tokens": 0})
     seconds: dict[str, float] = field(default_factory=lambda: {"generate": 0.0, "verify": 0.0})

@@ -197,7 +197,7 @@ def test_search(library: Path, quoth: Terminal) -> None:
         ],
     }
     assert quoth("search", "--json", "enzyme").json == {"question": "enzyme", "results": []}
-    assert quoth("search", "enzyme").out == "No paper matches.\n"
+    assert quoth("search", "enzyme").out == "No paper matches. A paper without a year is outside every --year.\n"
 
 
 def test_papers(library: Path, quoth: Terminal) -> None:

@@ -54,7 +54,16 @@ class Project:
         return subprocess.run(
             [str(MAKE), *words],
             cwd=self.folder,
-            env={**outer, "Q": "", "PAPERS": "", "TORCH_INDEX": "", "PATH": path, **environment},
+            env={
+                **outer,
+                "Q": "",
+                "PAPERS": "",
+                "TORCH_INDEX": "",
+                "ARGS": "",
+                "RECORD": "",
+                "PATH": path,
+                **environment,
+            },
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

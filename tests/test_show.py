@@ -33,7 +33,9 @@ def test_what_was_left_out_is_said() -> None:
 def test_a_refusal_names_the_nearest() -> None:
     nearest: tuple[Evidence, ...] = tuple(evidence(PUMP))
     text = show.answer(Answer("?", "?", "not_in_corpus", "No.", missing=("price",), nearest=nearest))
-    assert text == "No.\n\nNearest papers: Words that no paper near it has: price.\n  - Heliopump (list.txt#1)"
+    assert text == (
+        "No.\n\nNearest papers:\n  - Heliopump (list.txt#1)\n\nWords of the question that they do not have: price."
+    )
 
 
 @pytest.mark.parametrize("evil", ["\x1b[31mred", "a\x07b", "\u202egnp.exe", "\x9b2J", "a\rb"])
