@@ -1,13 +1,12 @@
-"""The answerer without an LLM: the sentences that answer best, verbatim, each with its paper's number."""
+"""The answer without an LLM: the sentences that answer best. It never writes a word of its own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from rag.markers import cite
 from rag.relevance import Candidate, dangles
-from rag.types import Brief, Evidence, Turn
+from rag.types import Sentence
 
 _SEVERAL = re.compile(
     r"\b(papers|works|studies|methods|approaches|abstracts|authors|each|both|compare|comparison|versus|respectively"
@@ -19,22 +18,9 @@ _NEAR_PAPER, _NEAR_SEVERAL, _NEAR_SENTENCE = 0.05, 0.2, 0.12  # how far below th
 _SHARE = 0.35  # of an abstract's characters: more would be copying, not answering
 
 
-class ExtractiveAnswerer:
-    """Quotes; never writes a word of its own."""
-
-    name = "extractive"
-
-    def __init__(self, ranked: Sequence[Candidate]) -> None:
-        self._ranked = ranked
-
-    def stream(self, brief: Brief, evidence: Sequence[Evidence], history: Sequence[Turn], /) -> Iterator[str]:
-        """One paper: its sentences in a row. Several: a list, one item a paper, best first."""
-        chosen = choose(brief.question, self._ranked)
-        several = len(chosen) > 1
-        for n, group in enumerate(chosen):
-            number = group[0].evidence.rank
-            text = " ".join(cite(c.sentence.text, [number]) for c in group)
-            yield ("\n" if n else "") + ("- " if several else "") + text
+def quotes(question: str, ranked: Sequence[Candidate]) -> list[list[tuple[int, Sentence]]]:
+    """The answer as sentences with the numbers of their evidence, one group a paper, best paper first."""
+    return [[(c.evidence.rank, c.sentence) for c in group] for group in choose(question, ranked)]
 
 
 def choose(question: str, ranked: Sequence[Candidate]) -> list[list[Candidate]]:

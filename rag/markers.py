@@ -24,8 +24,8 @@ _ATTRIBUTION = re.compile(
 # Brackets in formulas, code and addresses are no markers: $x_{[1]}$, `a[1]`, https://example.org/a[1]b.
 _LITERAL = re.compile(r"(?<![\\$])\$(?=\S)[^$\n]{1,300}?(?<=\S)\$(?![\d$])|`[^`\n]+`|https?://[^\s\[]*\[\d+\]\w\S*")
 _RANGE = re.compile(r"[\]】］]\s*[–-]\s*[\[【［]")
-_BRACKETED = re.compile(r"(?<!\\)[\[【](\s*\d+(?:\s*[,;，、–-]\s*\d+)*\s*)[\]】]")
-_SINGLE = re.compile(r"(?<!\\)\[(\s*\d+\s*)\]")
+_BRACKETED = re.compile(r"[\[【](\s*\d+(?:\s*[,;，、–-]\s*\d+)*\s*)[\]】]")
+_SINGLE = re.compile(r"\[(\s*\d+\s*)\]")
 _ESCAPED = re.compile(r"\\\[(\s*\d+(?:\s*[,;，、–-]\s*\d+)*\s*)\\\]")
 _LONGEST_RANGE = 20
 

@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag import abstain, prompts, summarize
+from rag import abstain, extract, prompts, summarize
 from rag.errors import CorpusError, ModelError
-from rag.extract import ExtractiveAnswerer
 from rag.followup import make_brief
 from rag.lexical import LexicalIndex
 from rag.library import Library
@@ -104,12 +103,11 @@ class Quoth:
         threshold = self.settings.abstain_below
         written = Written(refusal=self._unread(brief))
         if not written.refusal and sure >= (abstain.THRESHOLD if threshold is None else threshold):
-            quotes = ExtractiveAnswerer(ranked)
             written = yield from write(
                 evidence,
                 self._llm,
                 lambda llm: llm.stream(brief, evidence, found.history),
-                lambda: quotes.stream(brief, evidence, found.history),
+                lambda: extract.quotes(brief.question, ranked),
                 self._encode,
                 strict=self.settings.answerer == "llm",
             )
@@ -147,7 +145,7 @@ class Quoth:
             evidence,
             self._llm,
             lambda llm: llm.stream_summary(evidence),
-            lambda: summarize.stream_summary(evidence),
+            lambda: summarize.quotes(evidence),
             self._encode,
             strict=self.settings.answerer == "llm",
             may_refuse=False,

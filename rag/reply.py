@@ -9,7 +9,7 @@ from typing import Literal
 
 _THINKING = re.compile(r"<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL)
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)  # some servers leave out the opening tag
-_FENCE = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 _RAISED = re.compile(r"<sup>\s*\[?([\d,;\s-]+)\]?\s*</sup>", re.IGNORECASE)
 _SCRIPT = re.compile(r"<(script|style)\b.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(
@@ -17,7 +17,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"\[([^\[\]\n]*[^\W\d][^\[\]\n]*)\]\([^()\s]*\)")
-_AUTHOR_YEAR = re.compile(r"\s*\((?:[^\W\d_][^()\d]{1,60}?,?\s(?:19|20)\d\d[a-z]?(?:;\s*)?)+\)")
+_AUTHOR_YEAR = re.compile(r"\s?\((?:[^\W\d_][^()\d]{1,60}?,?\s(?:19|20)\d\d[a-z]?(?:;\s*)?)+\)")
 _SOURCES = re.compile(
     r"^\W*(?:sources?|references?|citations?|bibliography|参考文献|来源)\W*(?:\[\d+\]\W*)*$", re.IGNORECASE
 )

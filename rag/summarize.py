@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from rag.markers import cite
 from rag.text import sentences
 from rag.types import Evidence, Sentence
 
@@ -32,13 +31,10 @@ _CUES: dict[str, tuple[str, ...]] = {
 _PATTERNS = {role: tuple(re.compile(c, re.IGNORECASE) for c in cues) for role, cues in _CUES.items()}
 
 
-def stream_summary(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Marked text: per paper the sentences of problem, method and result in the abstract's own order."""
-    several = len(evidence) > 1
-    for n, e in enumerate(evidence):
-        chosen = key_sentences(e.paper.abstract)
-        text = " ".join(cite(s.text, [e.rank]) for s in chosen)
-        yield ("\n" if n else "") + ("- " if several else "") + text
+def quotes(evidence: Sequence[Evidence]) -> list[list[tuple[int, Sentence]]]:
+    """The summary as sentences with the numbers of their evidence, one group a paper."""
+    groups = ([(e.rank, s) for s in key_sentences(e.paper.abstract)] for e in evidence)
+    return [group for group in groups if group]
 
 
 def key_sentences(abstract: str) -> list[Sentence]:

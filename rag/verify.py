@@ -1,7 +1,8 @@
-"""Marked text + evidence → Answer: the quote contract. The only maker of answers.
+"""Marked text + evidence → verified text with citations: the quote contract. The only maker of citations.
 
-Every sentence ends in one of three ways: its marker stands, with a verbatim quote that supports it; the marker is
-repaired, where exactly the evidence supports it elsewhere; or the sentence is taken out and listed as unsupported.
+Every sentence of a model ends in one of three ways: its marker stands, with a verbatim quote that supports it; the
+marker is repaired, where exactly the evidence supports it elsewhere; or the sentence is taken out and listed as
+unsupported. Sentences taken from the evidence itself need no judging.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from rag import reply
 from rag.markers import Marked, cite, escape, marked_sentences, unescape
 from rag.support import SUPPORTED, Encode, Verdict, find_quotes
 from rag.text import content_words, figures
-from rag.types import Citation, Evidence, Quote, Status
+from rag.types import Citation, Evidence, Quote, Sentence, Status
 
 REFUSAL = "NOT_IN_CORPUS"
-_REFUSAL = re.compile(r"[*_`\"'“(\[]*\bNOT[ _-]IN[ _-](?:THE[ _-])?CORPUS\b[*_`\"'”)\]]*[.!:]?", re.IGNORECASE)
+# In capitals anywhere, in small letters as a line of its own: "words that are not in the corpus" is a statement.
+_REFUSAL = re.compile(
+    r"[*_`\"'“(\[]{0,3}\bNOT[ _-]IN[ _-](?:THE[ _-])?CORPUS\b[*_`\"'”)\]]{0,3}[.!:]?"
+    r"|(?im:^[^\w\n]{0,4}not[ _-]in[ _-](?:the[ _-])?corpus[^\w\n]{0,4}$)"
+)
 _NOT_TOLD = re.compile(
     r"\b(?:abstracts?|papers?|evidence|corpus|context|documents?)\b.{0,40}\b(?:not|never)\b (?:\w+ )?"
     r"(?:mention|stat|say|specif|provid|contain|tell|report|discuss|address|describ|includ|answer)\w*|(?:摘要|论文)中?(?:都|均)?(?:没有|未|并未)",
@@ -80,6 +85,19 @@ class Verified:
         if not self.citations:
             return "not_in_corpus"
         return "partial" if self.refused else "answered"
+
+
+def quoted(groups: Sequence[Sequence[tuple[int, Sentence]]], evidence: Sequence[Evidence]) -> Verified:
+    """An answer made of sentences of the evidence, each with the rank it comes from: verbatim, so nothing is judged.
+
+    A group is a line, and an item where there are several.
+    """
+    numbering = _Numbering({e.rank: e for e in evidence})
+    lines = []
+    for group in groups:
+        shown = (cite(s.text, [numbering.cite(n, [Quote(s.text, s.start, s.end, 1.0)])]) for n, s in group)
+        lines.append(("- " if len(groups) > 1 else "") + " ".join(shown))
+    return Verified("\n".join(lines), numbering.citations(), (), False)
 
 
 def verify(text: str, evidence: Sequence[Evidence], encode: Encode | None = None) -> Verified:

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from rag.errors import ModelError
 from rag.support import Encode
-from rag.types import Answerer, Evidence, Turn
-from rag.verify import Verified, verify
+from rag.types import Answerer, Evidence, Sentence, Turn
+from rag.verify import Verified, quoted, verify
 
 # A stop at the end of a word, with quotes and markers behind it; a marker without a stop ends an item of a list.
 _MARKERS = r"(?:\s*[\[【]\d+(?:\s*[,;–-]\s*\d+)*[\]】])"
@@ -46,7 +46,7 @@ def write(
     evidence: Sequence[Evidence],
     llm: LLM | None,
     by_llm: Callable[[LLM], Iterator[str]],
-    by_quotes: Callable[[], Iterator[str]],
+    by_quotes: Callable[[], Sequence[Sequence[tuple[int, Sentence]]]],
     encode: Encode | None,
     *,
     strict: bool,
@@ -63,16 +63,15 @@ def write(
     text = ""
     if llm is not None:
         text = yield from _from_llm(llm, by_llm(llm), written, strict)
-    if not text:
-        text = yield from _kept(by_quotes())
     generated = time.perf_counter()
-    written.verified = verify(text, evidence, encode)
-    refused = may_refuse and written.verified.refused
-    if written.answerer != "extractive" and not written.verified.citations and not refused:
-        written.answerer = "extractive"
-        written.notices.append("No abstract supports what the model wrote: these are quotes instead.")
-        text = yield from _kept(by_quotes())
-        written.verified = replace(verify(text, evidence, encode), unsupported=written.verified.unsupported)
+    if text:
+        written.verified = verify(text, evidence, encode)
+    if not written.verified.citations and not (may_refuse and written.verified.refused):
+        if text:
+            written.answerer = "extractive"
+            written.notices.append("No abstract supports what the model wrote: these are quotes instead.")
+        written.verified = replace(quoted(by_quotes(), evidence), unsupported=written.verified.unsupported)
+        yield written.verified.text
     written.seconds = {"generate": generated - started, "verify": time.perf_counter() - generated}
     return written
 
@@ -91,14 +90,6 @@ def _from_llm(llm: LLM, pieces: Iterator[str], written: Written, strict: bool) -
         written.notices.append(f"The answer may be incomplete: {e}" if text else f"Answered without the LLM: {e}")
     if text:
         written.answerer, written.usage = llm.name, dict(usage)
-    return text
-
-
-def _kept(pieces: Iterator[str]) -> Generator[str, None, str]:
-    text = ""
-    for piece in pieces:
-        text += piece
-        yield piece
     return text
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rag.summarize import key_sentences, stream_summary
-from rag.verify import verify
+from rag.summarize import key_sentences, quotes
+from rag.verify import quoted
 from tests.fakes import BEES, BOUND, PUMP, assert_contract, evidence
 
 LONG = (
@@ -34,7 +34,7 @@ def test_no_cues() -> None:
 
 def test_summaries_keep_the_contract() -> None:
     papers = evidence(PUMP, BEES, BOUND, replace(PUMP, paper_id="x", abstract=LONG))
-    found = verify("".join(stream_summary(papers)), papers)
+    found = quoted(quotes(papers), papers)
     assert_contract(found.text, found.citations, found.unsupported)
     assert [c.paper.paper_id for c in found.citations] == [e.paper.paper_id for e in papers]
     assert found.unsupported == ()
@@ -43,4 +43,4 @@ def test_summaries_keep_the_contract() -> None:
 
 def test_a_paper_without_abstract_has_no_summary() -> None:
     papers = evidence(replace(PUMP, abstract=""))
-    assert verify("".join(stream_summary(papers)), papers).status == "not_in_corpus"
+    assert quoted(quotes(papers), papers).status == "not_in_corpus"

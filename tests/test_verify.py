@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rag.support import Encode
-from rag.verify import verify
+from rag.text import sentences
+from rag.verify import quoted, verify
 from tests.fakes import BEES, BOUND, PUMP, assert_contract, encode, evidence
 
 PAPERS = evidence(PUMP, BEES, BOUND)
@@ -151,6 +154,7 @@ def test_the_supported_survives(case: str, encoder: Encode | None) -> None:
     reply, text, labels = KEPT[case]
     found = verify(reply, PAPERS, encoder)
     assert_contract(found.text, found.citations, found.unsupported)
+    assert not any(leftover in found.text for leftover in ("\ufffd", "<think", "NOT_IN_CORPUS"))
     assert [c.paper.label for c in found.citations] == labels
     assert found.status == "answered"
     if text:
@@ -197,3 +201,35 @@ def test_one_quote_is_kept_once_with_its_best_support() -> None:
     (citation,) = found.citations
     (quote,) = citation.quotes
     assert quote.text.startswith("We introduce Heliopump")
+
+
+HOSTILE = [
+    "Budget forcing appends </think> when the model should stop reasoning.",
+    "Reasoning models emit a <think> block before the answer.",
+    "Most tagging mistakes are not in the corpus, but in the guidelines.",
+    "NOT_IN_CORPUS gizmo sorting is NOT_IN_CORPUS.",
+    "# Gizmo heading\n\n## Sorting\n\n- bullet one",
+    "We mark code with ``` fences\n\n```\nprint\n```\n\nParsers find code",
+    "Gizmo sorting \\\\[9] and [10] end.",
+    "<script>alert(1)</script> is what we sort.",
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+    "Sources: [1] and [2]",
+]
+
+
+@pytest.mark.parametrize("abstract", HOSTILE)
+def test_a_quote_is_never_cleaned_or_cut(abstract: str) -> None:
+    """What is chosen from an abstract is shown whole, whatever it would mean in a reply."""
+    paper = replace(BEES, abstract=abstract)
+    groups = [[(1, s) for s in sentences(abstract)]]
+    found = quoted(groups, evidence(paper))
+    assert_contract(found.text, found.citations, found.unsupported)
+    assert [q.text for c in found.citations for q in c.quotes] == [s.text for s in sentences(abstract)]
+    assert found.status == "answered"
+
+
+def test_words_about_a_corpus_are_no_refusal() -> None:
+    paper = replace(BEES, abstract="Vocabify embeds words that are not in the corpus by their characters.")
+    found = verify("Vocabify embeds words that are not in the corpus by their characters. [1]", evidence(paper))
+    assert (found.status, found.unsupported) == ("answered", ())
+    assert verify("Not in corpus.", evidence(paper)).refused
