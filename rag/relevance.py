@@ -125,13 +125,15 @@ class SentenceEncoder:
         """(n, dimension) unit vectors."""
         import numpy as np
 
-        new = [t for t in dict.fromkeys(texts) if t not in self._vectors]
-        if len(self._vectors) + len(new) > self._size:
-            self._vectors.clear()
-            new = list(dict.fromkeys(texts))
+        table = self._vectors
+        known = {t: table[t] for t in dict.fromkeys(texts) if t in table}
+        new = [t for t in dict.fromkeys(texts) if t not in known]
         if new:
-            self._vectors.update(zip(new, self._embedder.documents(new), strict=True))
-        return np.stack([self._vectors[t] for t in texts])
+            known.update(zip(new, self._embedder.documents(new), strict=True))
+            # Another thread may be at the same place: a new table, never one that shrinks under its reader.
+            room = len(self._vectors) + len(new) <= self._size
+            self._vectors = {**self._vectors, **known} if room else known
+        return np.stack([known[t] for t in texts])
 
 
 _NAME = re.compile(r"(?<![\w-])[A-Za-z][\w-]*", re.ASCII)
