@@ -77,5 +77,5 @@ def test_sentences_are_encoded_once() -> None:
     assert first == encoder.similarities("bees", ["Bees fly.", "Pumps hum.", "Bees fly."])
     assert first[0] == first[2] > first[1] == 0
     assert Counting.seen == ["Bees fly.", "Pumps hum."]
-    encoder.similarities("bees", ["Pumps hum.", "a b", "c d"])  # more than it keeps: starts anew
-    assert Counting.seen[2:] == ["Pumps hum.", "a b", "c d"]
+    encoder.similarities("bees", ["Pumps hum.", "a b", "c d"])  # more than it keeps: what is in use stays
+    assert Counting.seen[2:] == ["a b", "c d"]
