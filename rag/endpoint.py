@@ -91,6 +91,13 @@ class Endpoint:
         """A reply that ended before its end."""
         return ModelError(f"{self.shown} broke off in mid answer: ask again", transient=True)
 
+    def stopped(self, reason: str, remedy: str) -> ModelError:
+        """A reply whose writer was made to stop. ``reason``: the server's word for it, or ours."""
+        word = re.sub(r"\W+", " ", reason)[:40].strip()
+        return ModelError(
+            f"{self.model} at {self.shown} stopped before the end of the answer ({word}): {remedy}", transient=True
+        )
+
     def empty(self) -> ModelError:
         """A reply without text."""
         return ModelError(

@@ -26,6 +26,11 @@ _EVIDENCE = 100_000  # all abstracts together; the lowest ranks fall away
 _REPLY = 8_000  # a model that does not stop by itself is stopped
 _TURN = 1_500
 _TURNS = 4
+_COMPLETE = frozenset({"stop", "stop_sequence", "end_turn", "eos", "eos_token"})  # finish reasons, by server
+_REMEDIES = {
+    "length": "raise the server's limit of tokens, or ask a narrower question",
+    "content_filter": "ask in other words, or set QUOTH_LLM_MODEL to another model",
+}
 _CONNECT = 10.0  # seconds; a host that does not take the call in this time is not there
 
 _REASONING = re.compile(r"(?:.*/)?(?:o\d|gpt-5(?!.*chat))")  # these refuse a temperature
@@ -101,17 +106,20 @@ class LLMAnswerer:
             raise self._endpoint.empty()
 
     def _pieces(self, user: str, system: str, usage: dict[str, int]) -> Iterator[str]:
-        started = ended = False
+        started, reason = False, ""
         for chunk in self._chunks(user, system):
             started = True
-            ended = ended or bool(chunk.response_metadata.get("finish_reason"))
+            reason = str(chunk.response_metadata.get("finish_reason") or reason)
             if chunk.usage_metadata:
                 usage["input_tokens"] = chunk.usage_metadata["input_tokens"]
                 usage["output_tokens"] = chunk.usage_metadata["output_tokens"]
             if text := str(chunk.text):
                 yield text
-        if started and not ended:  # the socket was closed in good order, but before the answer's end
+        if started and not reason:  # the socket was closed in good order, but before the answer's end
             raise self._endpoint.broken_off()
+        if reason and reason.lower() not in _COMPLETE:
+            remedy = _REMEDIES.get(reason.lower(), "ask again, or set QUOTH_LLM_MODEL to another model")
+            raise self._endpoint.stopped(reason, remedy)
 
     def _chunks(self, user: str, system: str) -> Iterator[AIMessageChunk]:
         key, options, started = self._endpoint.usable_key(), dict(self._options), False

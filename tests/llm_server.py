@@ -200,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
-    def _delta(self, delta: dict[str, str], finish: str | None = None) -> bytes:
+    def _delta(self, delta: dict[str, object], finish: str | None = None) -> bytes:
         choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
         return _event({**self._frame("chat.completion.chunk"), "choices": choices})
 

@@ -390,6 +390,27 @@ def test_a_stream_that_breaks_off_keeps_what_came(server: LLMServer, reply: Repl
     assert (transient, text) == (True, "Hedges ")
 
 
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        ("length", "raise the server's limit of tokens, or ask a narrower question"),
+        ("content_filter", "ask in other words, or set QUOTH_LLM_MODEL to another model"),
+        ("tool_calls", "ask again, or set QUOTH_LLM_MODEL to another model"),
+    ],
+)
+def test_a_reply_that_was_made_to_stop_keeps_what_came(server: LLMServer, reason: str, remedy: str) -> None:
+    server.script(Reply("Hedges help. [1] And ", finish=reason))
+    message, transient, text = failure(answerer(server))
+    assert message == (f"test-model at {server.base_url} stopped before the end of the answer ({reason}): {remedy}")
+    assert (transient, text) == (True, "Hedges help. [1] And ")
+
+
+@pytest.mark.parametrize("reason", ["stop", "STOP", "eos_token"])
+def test_a_reply_that_ended_by_itself_is_complete(server: LLMServer, reason: str) -> None:
+    server.script(Reply("Hedges help. [1]", finish=reason))
+    assert ask(answerer(server)) == "Hedges help. [1]"
+
+
 @pytest.mark.parametrize("line", [b"{not json", b"[1, 2]", b'"text"', HALF, b"\xff\xfe"])
 def test_a_malformed_line_keeps_what_came(server: LLMServer, line: bytes) -> None:
     server.script(Reply("Hedges ", b"data: " + line + b"\n\n"))
