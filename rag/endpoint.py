@@ -167,7 +167,8 @@ class Endpoint:
         if isinstance(body, dict):
             inner = body.get("error", body)
             body = (inner.get("message") or inner.get("detail")) if isinstance(inner, dict) else inner
-        text = " ".join(str(body).split()) if isinstance(body, str) else ""
+        text = " ".join(body.split()) if isinstance(body, str) else ""
+        text = text.encode("utf-8", "replace").decode()  # half characters cannot be printed
         if not text or text.startswith("<"):
             return ""
         if key := self.api_key.strip():

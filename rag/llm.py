@@ -93,7 +93,7 @@ class LLMAnswerer:
 
     def _reply(self, user: str, system: str = "") -> Iterator[str]:
         self.usage = {"input_tokens": 0, "output_tokens": 0}
-        return self._checked(_without_thoughts(self._pieces(user, system, self.usage)))
+        return self._checked(_without_thoughts(_whole_characters(self._pieces(user, system, self.usage))))
 
     def _checked(self, pieces: Iterator[str]) -> Iterator[str]:
         length = 0
@@ -198,6 +198,19 @@ def _harmless(text: str) -> str:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " …"
+
+
+def _whole_characters(pieces: Iterator[str]) -> Iterator[str]:
+    """Join the halves of a character that a server put into two pieces; U+FFFD for a half without its other."""
+    held = ""
+    for piece in pieces:
+        text = held + piece
+        held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        whole = text[: len(text) - len(held)]
+        if whole:
+            yield whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if held:
+        yield "\ufffd"
 
 
 def _without_thoughts(pieces: Iterator[str]) -> Iterator[str]:

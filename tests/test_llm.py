@@ -117,6 +117,22 @@ def test_a_character_split_between_packets_arrives_whole(server: LLMServer) -> N
 
 
 @pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (["Bees \ud83d", "\udc1d fly"], "Bees 🐝 fly"),
+        (["\ud83d", "", "\udc1d"], "🐝"),
+        (["🐝 蜂"], "🐝 蜂"),
+        (["a\ud800b", "\udc1dc"], "a\ufffdb\ufffdc"),
+        (["a\ud83d", "\ud83d", "\udc1d", "\ud800"], "a\ufffd🐝\ufffd"),
+    ],
+)
+def test_halves_of_a_character_are_joined_or_replaced(server: LLMServer, pieces: list[str], text: str) -> None:
+    events = [b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": p}}]}).encode() for p in pieces]
+    server.script(Reply("", *[e + b"\n\n" for e in events]))
+    assert ask(answerer(server)) == text
+
+
+@pytest.mark.parametrize(
     "parts",
     [
         ("<think>Bees [2]?</think>\n\nYes. [1]",),
@@ -421,9 +437,9 @@ def test_a_malformed_line_keeps_what_came(server: LLMServer, line: bytes) -> Non
 
 
 def test_an_error_inside_the_stream(server: LLMServer) -> None:
-    server.script(Reply("Hedges ", b'data: {"error": {"message": "out of memory"}}\n\n'))
+    server.script(Reply("Hedges ", b'data: {"error": {"message": "out of memory\\ud800"}}\n\n'))
     message, transient, text = failure(answerer(server))
-    assert message == f"{server.base_url} stopped with an error, “out of memory”: ask again"
+    assert message == f"{server.base_url} stopped with an error, “out of memory?”: ask again"
     assert (transient, text) == (True, "Hedges ")
 
 
