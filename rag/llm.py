@@ -6,6 +6,7 @@ It writes text with ``[n]`` markers over numbered abstracts and believes nothing
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -96,14 +97,20 @@ class LLMAnswerer:
         return self._checked(_without_thoughts(_whole_characters(self._pieces(user, system, self.usage))))
 
     def _checked(self, pieces: Iterator[str]) -> Iterator[str]:
-        length = 0
+        left, empty = _REPLY, True
         for piece in pieces:
-            yield piece
-            length += len(piece.strip())
-            if length > _REPLY:
-                return
-        if not length:
+            if kept := piece[:left]:
+                yield kept
+            left -= len(piece)
+            empty = empty and not kept.strip()
+            if left < 0:
+                break
+        del pieces  # hangs up, if the model still writes
+        if empty:
             raise self._endpoint.empty()
+        if left < 0:
+            remedy = "ask a narrower question, or set QUOTH_LLM_MODEL to another model"
+            raise self._endpoint.stopped(f"longer than {_REPLY} characters", remedy)
 
     def _pieces(self, user: str, system: str, usage: dict[str, int]) -> Iterator[str]:
         started, reason = False, ""
@@ -137,6 +144,8 @@ class LLMAnswerer:
 
     def _chain(self, key: str, system: str, options: dict[str, Any]) -> Runnable[dict[str, str], AIMessageChunk]:
         environment.prepare(offline=False)  # before LangChain: it may trace to a service
+        # LangChain dumps every chunk; of an odd one Pydantic would tell the user's terminal.
+        warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
         from langchain.chat_models import init_chat_model
         from langchain_core.prompts import ChatPromptTemplate
         from openai import Timeout

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import ssl
 import time
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -151,9 +153,24 @@ def test_what_only_looks_like_thoughts_stays(server: LLMServer, text: str) -> No
     assert ask(answerer(server)) == text
 
 
-def test_a_model_that_does_not_stop_is_stopped(server: LLMServer) -> None:
-    server.script(Reply(*["bees and more "] * 5_000, 30.0))
-    assert len(ask(answerer(server, timeout=60))) < 12_000
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param(["bees and more "] * 5_000, id="many pieces"),
+        pytest.param(["word " * 200_000], id="one piece"),
+        pytest.param(["Bees.", " " * 9_000], id="blanks"),
+    ],
+)
+def test_a_model_that_does_not_stop_is_stopped(server: LLMServer, parts: list[str]) -> None:
+    server.script(Reply(*parts, 30.0, *[0.02, "more. "] * 200))
+    message, transient, text = failure(answerer(server, timeout=60))
+    assert "stopped before the end of the answer (longer than 8000 characters): ask a narrower question" in message
+    assert (transient, text) == (True, "".join(parts)[:8_000])
+
+
+def test_a_reply_as_long_as_may_be_is_complete(server: LLMServer) -> None:
+    server.script(Reply("word " * 1_600))
+    assert len(ask(answerer(server))) == 8_000
 
 
 def test_a_reader_that_leaves_hangs_up(server: LLMServer) -> None:
@@ -441,6 +458,23 @@ def test_an_error_inside_the_stream(server: LLMServer) -> None:
     message, transient, text = failure(answerer(server))
     assert message == f"{server.base_url} stopped with an error, “out of memory?”: ask again"
     assert (transient, text) == (True, "Hedges ")
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"choices": [{"index": 0, "delta": {"content": ["x"]}}]},
+        {"choices": "abc"},
+        {"id": 5, "choices": [{"index": "0", "delta": {"content": "x"}}]},
+    ],
+)
+def test_an_odd_chunk_warns_nobody(server: LLMServer, chunk: object) -> None:
+    server.script(Reply("Hedges ", b"data: " + json.dumps(chunk).encode() + b"\n\n"))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with contextlib.suppress(ModelError):
+            ask(answerer(server))
+    assert [str(w.message) for w in seen if "Pydantic" in str(w.message)] == []
 
 
 @pytest.mark.parametrize("reply", [Reply(), Reply(" ", "\n"), Reply("<think>Hm, bees.")])
