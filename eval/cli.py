@@ -172,7 +172,7 @@ def draft_command(out: Path, number: int, seed: int, settings: Settings, as_json
     """Propose items from the library: written by the LLM, or without one as gaps in sentences with figures."""
     from eval.ask import asker
     from eval.draft import FIELDS, draft
-    from eval.records import write_lines
+    from eval.records import writable, write_lines
     from rag.build import open_catalog
     from rag.errors import CorpusError
 
@@ -185,8 +185,9 @@ def draft_command(out: Path, number: int, seed: int, settings: Settings, as_json
         raise CorpusError(
             "nothing could be drafted: no abstract holds a sentence with a figure, or no reply was usable"
         )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_lines(out, (item.as_dict() for item in drafted.items))
+    with writable(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_lines(out, (item.as_dict() for item in drafted.items))
     if as_json:
         click.echo(json.dumps({"out": str(out), "items": len(drafted.items), "rejected": drafted.rejected}))
     else:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eval.items import Gold, Item
-from eval.records import write_lines
+from eval.records import writable, write_lines
 from eval.sources import Row, chosen, inside, json_file, json_lines, qrels, text_of
 from rag.errors import CorpusError
 from rag.text import sentences
@@ -61,9 +61,10 @@ def convert(form: str, source: Path, out: Path, split: str | None = None) -> Con
         raise CorpusError(
             f"{source} gave no items ({'; '.join(found.notices) or 'it is empty'}): check --from and --split"
         )
-    out.mkdir(parents=True, exist_ok=True)
-    write_lines(out / PAPERS, found.papers.values())
-    write_lines(out / ITEMS, (item.as_dict() for item in found.items))
+    with writable(out):
+        out.mkdir(parents=True, exist_ok=True)
+        write_lines(out / PAPERS, found.papers.values())
+        write_lines(out / ITEMS, (item.as_dict() for item in found.items))
     return Converted(len(found.papers), len(found.items), tuple(found.notices))
 
 

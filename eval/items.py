@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,9 +138,10 @@ def _problems(raw: Mapping[str, Any]) -> Iterator[str]:
         yield '`history` must be a list of {"role": "user" or "assistant", "content": text}'
     grades = raw.get("grades") or {}
     if not isinstance(grades, dict) or any(
-        isinstance(g, bool) or not isinstance(g, int | float) for g in grades.values()
+        isinstance(g, bool) or not isinstance(g, int | float) or not abs(g) <= sys.float_info.max
+        for g in grades.values()
     ):
-        yield "`grades` must give a number for each paper id"
+        yield "`grades` must give a finite number for each paper id"
 
 
 def _texts(value: Any) -> bool:

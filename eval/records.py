@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from rag.errors import CorpusError
 
 ITEMS, RUN, RECORDS, PAPERS = "items.jsonl", "run.json", "records.jsonl", "papers.jsonl"
 JUDGEMENTS = "judgements.jsonl"
+RECORD_NAMES, PAPER_NAMES = ("id", "error", "answer", "ranked"), ("paper_id", "abstract")
 
 Record = dict[str, Any]
 
@@ -56,14 +58,14 @@ def read_run(folder: Path, items: Path | None = None) -> Run:
     source = items or folder / ITEMS
     if not source.is_file():
         raise CorpusError(f"{source} is missing: give the item file with --items")
-    records = {r["id"]: r for r in read_lines(folder / RECORDS)}
+    records = {r["id"]: r for r in read_lines(folder / RECORDS, *RECORD_NAMES)}
     wanted = tuple(load_items(source))
     if not any(item.id in records for item in wanted):
         raise CorpusError(f"no record of {folder} belongs to an item of {source}: give the item file of this run")
     kept = folder / PAPERS
-    abstracts = {p["paper_id"]: p["abstract"] for p in read_lines(kept)} if kept.is_file() else None
+    abstracts = {p["paper_id"]: p["abstract"] for p in read_lines(kept, *PAPER_NAMES)} if kept.is_file() else None
     verdicts = folder / JUDGEMENTS
-    judgements = {j["id"]: j for j in read_lines(verdicts)} if verdicts.is_file() else {}
+    judgements = {j["id"]: j for j in read_lines(verdicts, "id")} if verdicts.is_file() else {}
     return Run(folder, read_about(folder), wanted, records, abstracts, judgements)
 
 
@@ -73,16 +75,21 @@ def read_about(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        about = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        raise CorpusError(f"{path} is damaged: remove the folder and run again") from None
+        about = None
+    except OSError as e:
+        raise CorpusError(f"{path} cannot be read: {e.strerror}") from None
+    if not isinstance(about, dict):
+        raise CorpusError(f"{path} is damaged: run again into another folder")
     return about
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
+def read_lines(path: Path, *names: str) -> list[dict[str, Any]]:
     """The JSON objects of a file that was appended to. A torn last line, left by a killed process, is dropped.
 
-    Raises CorpusError for damage anywhere else.
+    Raises CorpusError for damage anywhere else, and for a line that is no object or lacks one of ``names``; the first
+    of them is a text.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -97,9 +104,24 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             if number == len(lines):
                 break
-            raise CorpusError(f"{path}, line {number} is damaged: remove that line and run again") from None
+            raise CorpusError(f"{path} is damaged, line {number}: run again into another folder") from None
+        if (
+            not isinstance(value, dict)
+            or not value.keys() >= set(names)
+            or not all(isinstance(value[name], str) for name in names[:1])
+        ):
+            raise CorpusError(f"{path} is damaged, line {number}: run again into another folder")
         found.append(value)
     return found
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """A failure to write to ``path`` is a CorpusError that names it."""
+    try:
+        yield
+    except OSError as e:
+        raise CorpusError(f"{path} cannot be written ({e.strerror}): give another place with --out") from None
 
 
 def line(value: Mapping[str, Any]) -> str:

@@ -15,7 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 from eval.about import describe, differences
 from eval.items import Item
-from eval.records import ITEMS, PAPERS, RECORDS, RUN, Record, line, read_about, read_lines, write, write_lines
+from eval.records import (
+    ITEMS,
+    PAPER_NAMES,
+    PAPERS,
+    RECORD_NAMES,
+    RECORDS,
+    RUN,
+    Record,
+    line,
+    read_about,
+    read_lines,
+    writable,
+    write,
+    write_lines,
+)
 from rag.errors import CorpusError, QuothError
 from rag.types import Answer
 
@@ -47,8 +61,7 @@ def run(
     Raises CorpusError when the folder holds a run with other items or settings.
     """
     items = items[:limit]
-    out.mkdir(parents=True, exist_ok=True)
-    with _only_writer(out):
+    with writable(out), _only_writer(out):
         about = describe(quoth, items, search_only, workers, source)
         done = _resume(out, about)
         if not done:
@@ -129,7 +142,7 @@ class _Shelf:
         self._stored = {alias: p.paper_id for p in papers for alias in p.aliases} | {
             p.paper_id: p.paper_id for p in papers
         }
-        kept = read_lines(path) if path.is_file() else []
+        kept = read_lines(path, *PAPER_NAMES) if path.is_file() else []
         write_lines(path, kept)  # a torn last line goes
         self._kept = {p["paper_id"] for p in kept}
         unknown = {p for item in items for p in item.papers if p not in self._stored}
@@ -196,7 +209,7 @@ def _resume(out: Path, about: Mapping[str, Any]) -> set[str]:
     if differs:
         listed = "; ".join(differs[:4]) + (f" and {len(differs) - 4} more" if len(differs) > 4 else "")
         raise CorpusError(f"{out} holds a run with other settings ({listed}): give another folder with --out")
-    good = {r["id"]: r for r in read_lines(out / RECORDS) if not r["error"]}
+    good = {r["id"]: r for r in read_lines(out / RECORDS, *RECORD_NAMES) if not r["error"]}
     write_lines(out / RECORDS, good.values())
     return set(good)
 
@@ -207,6 +220,7 @@ def _only_writer(out: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     try:
+        out.mkdir(parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
             yield
     except Timeout:

@@ -74,7 +74,7 @@ def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
         ({**PLAIN, "id": "q2", "evidence": [{"paper": "a"}]}, "line 2: `evidence` must be"),
         ({**PLAIN, "id": "q2", "history": [{"role": "system", "content": ""}]}, "line 2: `history` must be"),
         ({**PLAIN, "id": "q2", "key_facts": "x"}, "line 2: `key_facts` must be a list of texts"),
-        ({**PLAIN, "id": "q2", "grades": {"a": True}}, "line 2: `grades` must give a number"),
+        ({**PLAIN, "id": "q2", "grades": {"a": True}}, "line 2: `grades` must give a finite number"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, second: Any, says: str) -> None:
@@ -93,3 +93,10 @@ def test_no_file_no_items_no_text(tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_bytes(b"\xff\xfe{")
     with pytest.raises(CorpusError, match="not UTF-8"):
         load_items(tmp_path / "items.jsonl")
+
+
+@pytest.mark.parametrize("grade", ["NaN", "Infinity", "-Infinity", "1e999", "1" + "0" * 400])
+def test_a_grade_is_finite(tmp_path: Path, grade: str) -> None:
+    line = json.dumps(PLAIN)[:-1] + f', "grades": {{"a": {grade}}}}}'
+    with pytest.raises(CorpusError, match="line 1: `grades` must give a finite number"):
+        load_items(written(tmp_path, line))

@@ -249,5 +249,29 @@ def test_damage_in_the_middle_is_told(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([lines[0], lines[1][:20], *lines[2:]]) + "\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match="line 2 is damaged"):
+    with pytest.raises(CorpusError, match="damaged, line 2"):
         run(Fruit(), ITEMS, tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CorpusError, match=r"file/x cannot be written \(.*--out"):
+        run(Fruit(), ITEMS, tmp_path / "file" / "x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "papers.jsonl"])
+@pytest.mark.parametrize("line", ["[1]", '{"id": "a"}', '{"id": 1, "error": null, "answer": null, "ranked": []}'])
+def test_lines_of_the_wrong_shape_are_damage(tmp_path: Path, name: str, line: str) -> None:
+    run(Fruit(), ITEMS, tmp_path)  # type: ignore[arg-type]
+    (tmp_path / name).write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"{name} is damaged, line 1: run again into another folder"):
+        read_run(tmp_path)
+    with pytest.raises(CorpusError, match="damaged, line 1"):
+        run(Fruit(), ITEMS, tmp_path)  # type: ignore[arg-type]
+
+
+def test_a_run_file_of_the_wrong_shape_is_damage(tmp_path: Path) -> None:
+    run(Fruit(), ITEMS, tmp_path)  # type: ignore[arg-type]
+    (tmp_path / "run.json").write_text("[1]", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"run.json is damaged: run again into another folder"):
+        read_run(tmp_path)
