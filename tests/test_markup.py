@@ -110,3 +110,15 @@ def test_hostile_text_is_quick(text: str) -> None:
     started = time.process_time()
     assert inline(text + " end").endswith("end")
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("around", ["#", "**#**", "`#`", "\\textbf{#}", "$x#$", "$\\mathbf{#}$", "\\#", "$a {#$"])
+def test_control_characters_are_dropped(around: str) -> None:
+    for char in "\x00\x08\x0b\r\x1b\x1f\x7f\x85\x9f\u202a\u202e\u2066\u2069":
+        text = around.replace("#", char + "b")
+        assert char not in inline(text, [(0, len(text))])
+        assert char not in readable(text)
+
+
+def test_marks_count_the_characters_that_are_dropped() -> None:
+    assert inline("on\u202ee \x1btwo\x00 three", [(6, 9)]) == "one <mark>two</mark> three"

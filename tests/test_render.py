@@ -199,3 +199,14 @@ def test_first_screens() -> None:
     assert "Ask your papers" in render.welcome(38)
     assert "1 paper<" in render.library("default", 1)
     assert "no papers yet" in render.library("default", 0)
+
+
+def test_control_characters_of_others_do_not_reach_the_page() -> None:
+    steer = "a\x1b[2J\u202eb"
+    paper = replace(GRAPHS, paper_id=steer, title=steer, venue=steer, note=steer, url=f"https://a.b/{steer}")
+    found = replace(answered(steer), answer=f"```\n{steer}\n```\n{steer} [1]", notices=(steer,), missing=(steer,))
+    found = replace(found, citations=(replace(found.citations[0], paper=paper),))
+    skipped = Report(skipped=(BadRecord(steer, steer),), notices=(steer,))
+    page = render.conversation([found]) + render.panel([found]) + render.report(skipped) + render.failure(steer)
+    assert not re.search("[\x1b\u202e]", page)
+    assert "a[2Jb" in page

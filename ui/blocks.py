@@ -6,9 +6,8 @@ The inside of every block goes through ``ui.markup``; no HTML of the source surv
 from __future__ import annotations
 
 import re
-from html import escape
 
-from ui.markup import Marker, inline
+from ui.markup import Marker, escape, inline
 
 _BULLET = re.compile(r"\s{0,6}[-*+•]\s+(?=\S)")
 _NUMBERED = re.compile(r"\s{0,6}(\d{1,3})[.)]\s+(?=\S)")

@@ -1,7 +1,8 @@
 """A line of an abstract, a title or an answer as HTML: LaTeX and Markdown shown as meant, everything else inert.
 
 Text is cut into pieces that remember which characters they stand for, so that a quote can be lit by its offsets
-whatever the display makes of the characters. No piece carries HTML of the source: all of it is escaped.
+whatever the display makes of the characters. No piece carries HTML of the source: all of it is escaped, and loses its
+control characters only then.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape as escape_html
 from typing import Literal
 
+from rag.show import clean
 from ui.mathml import mathml, table
 
 Marker = Callable[[int], str | None]
@@ -31,6 +33,11 @@ class Piece:
     end: int
     kind: Literal["text", "atom", "tag"]
     html: str = ""
+
+
+def escape(text: str) -> str:
+    """Text that is inert in a page: no HTML, no control and no direction-changing characters."""
+    return escape_html(clean(text))
 
 
 def inline(text: str, marks: Sequence[tuple[int, int]] = (), marker: Marker | None = None) -> str:
@@ -66,9 +73,9 @@ def inline(text: str, marks: Sequence[tuple[int, int]] = (), marker: Marker | No
 
 
 def readable(text: str) -> str:
-    """``text`` without markup, for attributes and window titles (not escaped)."""
+    """``text`` without markup and control characters, for attributes and window titles (not escaped)."""
     shown = (text[p.start : p.end] if p.kind == "text" else _TAGS.sub("", p.html) for p in pieces(text))
-    return re.sub(r"&(amp|lt|gt|#x27|quot);", lambda m: _ENTITIES[m[1]], "".join(shown))
+    return re.sub(r"&(amp|lt|gt|#x27|quot);", lambda m: _ENTITIES[m[1]], clean("".join(shown)))
 
 
 def pieces(text: str, marker: Marker | None = None) -> list[Piece]:

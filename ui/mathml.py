@@ -9,6 +9,8 @@ import re
 import unicodedata
 from html import escape
 
+from rag.show import clean
+
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:[.,]\d+)*|\s+|.", re.DOTALL)
 _LONGEST = 600  # characters; longer ones are mispaired dollars rather than formulas
 _DEEPEST = 30  # nested groups
@@ -55,7 +57,7 @@ def mathml(latex: str) -> str:
     """One inline ``<math>`` element for the inside of ``$…$``. Raises ValueError when it is no balanced formula."""
     if len(latex) > _LONGEST:
         raise ValueError("too long for an inline formula")
-    reader = _Reader(_TOKEN.findall(latex))
+    reader = _Reader(_TOKEN.findall(clean(latex)))
     row = reader.row(until=None)
     return f"<math>{row}</math>"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
 from urllib.parse import urlsplit
 
 from rag.index import Report
+from rag.show import clean
 from rag.types import Answer, Citation, Paper
 from ui.blocks import blocks
-from ui.markup import inline, readable
+from ui.markup import escape, inline, readable
 
 _AUTHORS_SHOWN = 8
 _SKIPPED_SHOWN = 20
@@ -67,7 +67,7 @@ def answer(answer: Answer, key: str) -> str:
     def marker(number: int) -> str | None:
         if number not in labels:
             return None
-        about = escape(f"Source {number}: {labels[number]}", quote=True)
+        about = escape(f"Source {number}: {labels[number]}")
         return f"<a class='cite' href='#{card_id(key, number)}' title='{about}' aria-label='{about}'>[{number}]</a>"
 
     parts = [_status(answer), f"<div class='text'>{blocks(answer.answer, marker)}</div>"]
@@ -211,14 +211,15 @@ def _authors(paper: Paper) -> str:
 
 def _link(url: str) -> str:
     """A link for web addresses; anything else (``javascript:`` too) is left out."""
+    url = clean(url).strip()
     try:
-        parts = urlsplit(url.strip())
+        parts = urlsplit(url)
     except ValueError:
         return ""
     if parts.scheme.lower() not in ("http", "https") or not parts.netloc:
         return ""
     shown = escape(parts.netloc.rpartition("@")[2])
-    return f" <a class='link' href='{escape(url.strip())}' target='_blank' rel='noopener noreferrer'>{shown} ↗</a>"
+    return f" <a class='link' href='{escape(url)}' target='_blank' rel='noopener noreferrer'>{shown} ↗</a>"
 
 
 def _short(text: str, limit: int = 90) -> str:
