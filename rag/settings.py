@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
@@ -15,7 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from rag.errors import SettingsError
 
 PREFIX = "QUOTH_"
-LIBRARY_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$"
+LIBRARY_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}"
 
 
 class Settings(BaseSettings):
@@ -33,7 +35,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(default_factory=lambda: user_data_path("quoth", appauthor=False))
     """Folder that holds the libraries; empty: the platform's user data folder."""
-    library: str = Field(default="default", pattern=LIBRARY_NAME)
+    library: str = "default"
     """Library in use; each has its own papers and index."""
     chroma_url: str = Field(default="", pattern=r"^$|^https?://[^\s/]+(/\S*)?$")
     """Chroma server, as http://host:8000 or https://host/tenant/database; empty: embedded, on disk."""
@@ -75,6 +77,25 @@ class Settings(BaseSettings):
     def _expanded(cls, home: Path) -> Path:
         return home.expanduser()
 
+    @field_validator("library")
+    @classmethod
+    def _nameable(cls, library: str) -> str:
+        if not re.fullmatch(LIBRARY_NAME, library):
+            raise ValueError("a library's name has letters, digits, - and _, at most 48, the first a letter or digit")
+        return library
+
+    @field_validator("chroma_url", "openai_base_url")
+    @classmethod
+    def _an_address(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            usable = not url or bool(parts.hostname and parts.port != 0)
+        except ValueError:  # a port that is none, or a bracket without its other
+            usable = False
+        if not usable:
+            raise ValueError("not an address: write http://host:port")
+        return url
+
     @property
     def library_folder(self) -> Path:
         """Where this library keeps its files."""
@@ -108,7 +129,9 @@ def load_settings(env_file: Path | None = Path(".env"), **given: Any) -> Setting
         first = e.errors(include_url=False, include_input=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         field = name.lower().removeprefix(PREFIX.lower())
-        raise SettingsError(f"{variable(field)}: {first['msg']}; see .env.example for what it takes") from None
+        raise SettingsError(
+            f"{variable(field)}: {first['msg'].removeprefix('Value error, ')}; see .env.example for what it takes"
+        ) from None
     except UnicodeDecodeError:
         raise SettingsError(f"{env_file} is not UTF-8 text: save it as UTF-8") from None
 
@@ -121,7 +144,9 @@ def _names_in(env_file: Path) -> dict[str, str]:
 
 def _refuse_unknown(names: Mapping[str, str], where: str) -> None:
     known = [variable(f) for f in Settings.model_fields]
+    own = [name.removeprefix(PREFIX) for name in known if name.startswith(PREFIX)]
     for name in names:
         if name.upper().startswith(PREFIX) and name.upper() not in known:
-            near = difflib.get_close_matches(name.upper(), known, 1, 0.0)[0]
-            raise SettingsError(f"{name} in {where} is no setting of quoth; did you mean {near}?")
+            near = difflib.get_close_matches(name.upper().removeprefix(PREFIX), own, 1, 0.6)
+            remedy = f"did you mean {PREFIX}{near[0]}?" if near else ".env.example lists them all"
+            raise SettingsError(f"{name} in {where} is no setting of quoth; {remedy}")

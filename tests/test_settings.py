@@ -112,15 +112,23 @@ def test_an_unknown_name_tells_the_nearest(name: str, nearest: str, monkeypatch:
     assert refusal() == f"{name} in the environment is no setting of quoth; did you mean {nearest}?"
 
 
+def test_an_unknown_name_like_none_points_to_the_example() -> None:
+    write("QUOTH_ZZZZZZ=1\n")
+    assert refusal() == "QUOTH_ZZZZZZ in .env is no setting of quoth; .env.example lists them all"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
         ("QUOTH_K", "many", "valid integer"),
         ("QUOTH_K", "0", "greater than or equal to 1"),
         ("QUOTH_RETRIEVER", "bm25", "'hybrid', 'dense' or 'lexical'"),
-        ("QUOTH_LIBRARY", "../elsewhere", "pattern"),
+        ("QUOTH_LIBRARY", "../elsewhere", "letters, digits, - and _, at most 48"),
         ("QUOTH_ABSTAIN_BELOW", "1.5", "less than or equal to 1"),
         ("QUOTH_CHROMA_URL", "localhost:8000", "pattern"),
+        ("QUOTH_CHROMA_URL", "http://host:99999999", "not an address"),
+        ("QUOTH_CHROMA_URL", "http://127.0.0.1:abc", "not an address"),
+        ("QUOTH_CHROMA_URL", "http://[::1", "not an address"),
         ("OPENAI_BASE_URL", "api.example.org/v1", "pattern"),
     ],
 )
