@@ -74,3 +74,11 @@ def test_years() -> None:
         years("2024", "2020")
     with pytest.raises(CorpusError, match="'last' is no year"):
         years("last", "")
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "99999999999999999999", "99", "²⁰²⁴", "-202"])
+def test_years_have_four_digits(text: str) -> None:
+    for span in ((text, ""), ("", text)):
+        with pytest.raises(CorpusError, match="write four digits") as e:
+            years(*span)
+        assert len(str(e.value)) < 100

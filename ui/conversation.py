@@ -39,10 +39,11 @@ def years(since: str, until: str) -> Filters:
 
     Raises CorpusError for what is no year, and when no year can match.
     """
+    since, until = since.strip(), until.strip()
     for text in (since, until):
-        if text.strip() and not text.strip().isdecimal():
-            raise CorpusError(f"{text.strip()!r} is no year: write four digits, as 2024")
-    first, last = (int(text) if text.strip() else None for text in (since, until))
+        if text and not (len(text) == 4 and text.isdecimal()):
+            raise CorpusError(f"{text[:20]!r} is no year: write four digits, as 2024")
+    first, last = (int(text) if text else None for text in (since, until))
     if first is not None and last is not None and first > last:
         raise CorpusError(f"no year lies between {first} and {last}: swap them")
     return Filters(year_from=first, year_to=last)
