@@ -66,14 +66,28 @@ def test_a_taken_port_is_an_error_that_says_so(settings: Settings) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(SettingsError, match=f"cannot listen on 127.0.0.1:{port}"):
+        with pytest.raises(SettingsError) as e:
             start_server(settings, port=port)
+    assert str(e.value) == f"cannot listen on 127.0.0.1:{port}: choose another --port or --host"
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid", "a..b"])
+def test_a_bad_host_is_an_error_that_says_so(settings: Settings, host: str) -> None:
+    with pytest.raises(SettingsError) as e:
+        start_server(settings, host, 7860)
+    assert str(e.value) == f"cannot listen on {host}:7860: choose another --port or --host"
 
 
 def test_passwords(tmp_path: Path) -> None:
     file = tmp_path / "people"
     file.write_text("# who may ask\nada:p:w\n\nemmy: spaced\n", encoding="utf-8")
     assert read_auth(file) == [("ada", "p:w"), ("emmy", " spaced")]
+
+
+def test_passwords_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "people"
+    file.write_text("ada:pw\n", encoding="utf-8-sig")
+    assert read_auth(file) == [("ada", "pw")]
 
 
 @pytest.mark.parametrize("text", ["ada", "ada:", ":secret", "", "# nobody\n"])

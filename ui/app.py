@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from rag import environment
 from rag.errors import QuothError, SettingsError
 from rag.settings import Settings
+from rag.show import clean
 from rag.types import Answer
 from ui import render
 from ui.conversation import View, converse, years
@@ -161,6 +163,7 @@ def start_server(
 ) -> gr.Blocks:
     """Serve the page and return at once; ``close()`` ends it. Raises SettingsError as ``serve`` does."""
     people = read_auth(auth_file) if auth_file else None
+    _try_address(host, port)
     app = create_app(settings)
     import gradio as gr
 
@@ -184,8 +187,8 @@ def start_server(
             css_paths=_HERE / "style.css",
             js=(_HERE / "app.js").read_text(encoding="utf-8"),
         )
-    except OSError as e:
-        raise SettingsError(f"cannot listen on {host}:{port}: choose another --port, or --host ({e})") from None
+    except OSError:  # taken since it was tried
+        raise _no_address(host, port) from None
     return app
 
 
@@ -211,7 +214,7 @@ def read_auth(path: Path) -> list[tuple[str, str]]:
     Raises SettingsError for a file that is missing, empty or malformed. No message holds a password.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
         raise SettingsError(f"cannot read {path}: --auth takes a UTF-8 text file with name:password lines") from None
     people: list[tuple[str, str]] = []
@@ -227,6 +230,20 @@ def read_auth(path: Path) -> list[tuple[str, str]]:
     return people
 
 
+def _try_address(host: str, port: int) -> None:
+    """Raises SettingsError for a taken port or a bad host at once; the server would take seconds to notice."""
+    try:
+        found = socket.getaddrinfo(host.removeprefix("[").removesuffix("]"), port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = found[0]
+        socket.create_server(address, family=family).close()
+    except (OSError, OverflowError, UnicodeError):
+        raise _no_address(host, port) from None
+
+
+def _no_address(host: str, port: int) -> SettingsError:
+    return SettingsError(f"cannot listen on {host}:{port}: choose another --port or --host")
+
+
 def _explained(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run it; an error that the user can mend becomes a message on the page instead of a traceback."""
     import gradio as gr
@@ -234,4 +251,4 @@ def _explained(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     try:
         return action(*args, **kwargs)
     except QuothError as e:
-        raise gr.Error(str(e), duration=None, print_exception=False) from None
+        raise gr.Error(clean(str(e)), duration=None, print_exception=False) from None
