@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -65,7 +66,7 @@ def index(paths: tuple[str, ...], title_only: bool, settings: Settings, as_json:
 
     with tqdm(desc="indexing", unit=" papers", file=sys.stderr, disable=None) as bar:
         report = index_paths(
-            settings, [Path(p) for p in paths], lambda done, total: _advance(bar, done, total), title_only=title_only
+            settings, [_path(p) for p in paths], lambda done, total: _advance(bar, done, total), title_only=title_only
         )
     if as_json:
         _print_json(report.as_dict())
@@ -260,6 +261,14 @@ def main() -> None:
     except (_ReaderLeft, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes there when Python ends
         raise SystemExit(0) from None
+    except OSError as e:
+        if e.errno not in (errno.ENOSPC, errno.ENAMETOOLONG):
+            raise
+        place = f"{e.filename[:60]}…" if isinstance(e.filename, str) else "the output"
+        click.echo(f"Error: {place} cannot be written or read ({e.strerror}): give another place", err=True)
+        if e.errno == errno.ENOSPC:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(2) from None
 
 
 def _show_answer(parts: Iterator[str | Answer], as_json: bool) -> Answer:
@@ -293,6 +302,12 @@ def _print_json(value: Any) -> None:
 def _advance(bar: Any, done: int, total: int | None) -> None:
     bar.total = total
     bar.update(done - bar.n)
+
+
+def _path(text: str) -> Path:
+    if not text.strip():
+        raise CorpusError("a path is empty: give a file or a folder with lists of papers")
+    return Path(text)
 
 
 def _flush() -> None:

@@ -471,3 +471,28 @@ def test_an_interrupted_command(library: Path) -> None:
             running.send_signal(signal.SIGINT)
             out, err = running.communicate(timeout=10)
     assert (running.returncode, out, err.strip()) == (130, "", "interrupted")
+
+
+def test_an_empty_path_is_no_folder(quoth: Terminal) -> None:
+    ran = quoth("index", "")
+    assert (ran.code, ran.err.strip()) == (
+        2,
+        "Error: a path is empty: give a file or a folder with lists of papers",
+    )
+
+
+@pytest.mark.parametrize("words", [("index", "a" * 5000), ("papers", "list", "--home", "x" * 300)])
+def test_a_name_that_is_too_long_is_one_line(quoth: Terminal, words: tuple[str, ...]) -> None:
+    ran = quoth(*words)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "too long" in ran.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "rag", "--help"], stdout=full, stderr=subprocess.PIPE, encoding="utf-8", cwd=ROOT
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "the output cannot be written" in done.stderr

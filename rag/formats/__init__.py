@@ -5,6 +5,7 @@ A new format is a module with a ``read(source)``, an entry in ``READERS`` and it
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -116,6 +117,11 @@ def _files(paths: list[Path]) -> list[Path]:
     """The files of all paths, each once."""
     found: dict[Path, Path] = {}
     for path in paths:
+        try:
+            path.stat()
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise CorpusError(f"{str(path)[:60]}…: the name is too long; give a file or a folder") from None
         if path.is_dir():
             inside = sorted(_walk(path))
             if not inside:
