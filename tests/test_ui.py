@@ -127,3 +127,15 @@ def test_only_libraries_that_exist_are_opened(settings: Settings) -> None:
     assert shelf.names() == ["beetles", "birds"]
     with pytest.raises(SettingsError, match="no library"):
         shelf.quoth("../../etc")
+
+
+@pytest.mark.parametrize("name", [".hidden", "two words", "<b>", "a" * 49, "line\n", "größe"])
+def test_names_that_settings_refuse_are_neither_listed_nor_made(settings: Settings, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "list.txt"
+    file.write_text(LIST, encoding="utf-8")
+    for shelf in (Shelf(settings), Shelf(settings.model_copy(update={"library": name}))):
+        with pytest.raises(SettingsError, match="no library"):
+            shelf.add(name, [file], lambda done, total: None)
+    assert not (settings.home / "libraries" / name).exists()
+    (settings.home / "libraries" / name).mkdir(parents=True)
+    assert Shelf(settings).names() == ["birds"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from rag.build import index_paths, open_quoth, open_store
 from rag.errors import QuothError, SettingsError
 from rag.index import Report
 from rag.pipeline import Quoth
-from rag.settings import Settings
+from rag.settings import LIBRARY_NAME, Settings
 
 
 class Shelf:
@@ -22,10 +23,10 @@ class Shelf:
         self._lock = threading.Lock()
 
     def names(self) -> list[str]:
-        """The libraries that exist, and the one of the settings."""
+        """The libraries that exist, and the one of the settings; folders that no setting could name are left out."""
         home = self.settings.home / "libraries"
         found = {p.name for p in home.iterdir() if p.is_dir()} if home.is_dir() else set()
-        return sorted(found | {self.settings.library})
+        return sorted(n for n in found | {self.settings.library} if re.fullmatch(LIBRARY_NAME, n))
 
     def count(self, name: str) -> int:
         """How many papers a library holds; 0 when it does not exist yet. Loads no model."""
