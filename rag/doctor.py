@@ -80,7 +80,8 @@ def _packages(settings: Settings) -> str:
 def _home(settings: Settings) -> str:
     folder = settings.home
     existing = next((p for p in (folder, *folder.absolute().parents) if p.exists()), folder)
-    if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
+    unwritable = existing.is_relative_to("/proc")  # the kernel's: root's rights there are for show
+    if unwritable or not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
         raise QuothError(f"{folder} cannot be written: set QUOTH_HOME to a folder that can")
     return str(folder)
 

@@ -127,3 +127,8 @@ def test_the_command(
     rows = json.loads(capsys.readouterr().out)
     assert rows[-1]["ok"] is (code == 0)
     assert list(rows[0]) == ["subject", "ok", "text"]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
+def test_a_home_where_nothing_can_be_made() -> None:
+    assert "cannot be written" in findings(home=Path("/proc/x"), retriever="lexical")["home"].text

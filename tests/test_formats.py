@@ -242,3 +242,9 @@ def test_real_lists_and_exports() -> None:
     papers, bad, _ = split(data / "neurips2023" / "spotlight.csv")
     assert (len(papers), len(bad)) == (337, 41)
     assert all(paper.url.endswith(paper.paper_id.removeprefix("openreview:")) for paper in papers)
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.json", "[]"), ("a.csv", "title,abstract\n")])
+def test_a_file_without_records_is_told(tmp_path: Path, name: str, text: str) -> None:
+    papers, bad, _ = split(written(tmp_path / name, text))
+    assert (papers, bad) == ([], [BadRecord(name, "no records: the file holds no paper")])

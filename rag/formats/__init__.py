@@ -77,7 +77,12 @@ def _read(files: list[Path], notice: Callable[[str], None], title_only: bool) ->
     for path in files:
         source = Source(path, title_only)
         try:
-            yield from READERS[_sniff(source)](source)
+            empty = True
+            for record in READERS[_sniff(source)](source):
+                empty = False
+                yield record
+            if empty:
+                yield BadRecord(source.name, "no records: the file holds no paper")
         except (Unusable, OSError) as error:
             reason = str(error)
             if isinstance(error, OSError):
