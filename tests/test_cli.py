@@ -496,3 +496,10 @@ def test_a_full_disk_is_one_line() -> None:
         )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "the output cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("papers", "list"), ("ask", "Why?")])
+def test_a_home_that_is_a_file_is_told(quoth: Terminal, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "file").touch()
+    ran = quoth(*words, QUOTH_HOME=str(tmp_path / "file"))
+    assert (ran.code, "file is no folder: set QUOTH_HOME" in ran.err) == (2, True)
