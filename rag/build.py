@@ -53,9 +53,16 @@ class PlaceholderEmbedder:
 
 
 def open_store(settings: Settings) -> Store:
-    """The library's store; nothing is created. Raises StoreError when the home is a file."""
-    nearest = next((p for p in (settings.home, *settings.home.absolute().parents) if p.exists()), settings.home)
-    if not settings.chroma_url and nearest.exists() and not nearest.is_dir():
+    """The library's store; nothing is created. Raises StoreError when the home can be no folder."""
+    home = settings.home
+    try:
+        nearest = next((p for p in (home, *home.absolute().parents) if p.exists()), home)
+        unusable = not settings.chroma_url and nearest.exists() and not nearest.is_dir()
+    except OSError as e:
+        raise StoreError(
+            f"{str(home)[:60]} cannot be used ({e.strerror}): set QUOTH_HOME, or --home, to another"
+        ) from None
+    if unusable:
         raise StoreError(f"{nearest} is no folder: set QUOTH_HOME, or --home, to a folder")
     token = settings.chroma_token.get_secret_value() if settings.chroma_token else ""
     return Store(settings.library_folder, settings.library, settings.chroma_url, token)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import os
 import platform
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -79,10 +79,12 @@ def _packages(settings: Settings) -> str:
 
 def _home(settings: Settings) -> str:
     folder = settings.home
-    existing = next((p for p in (folder, *folder.absolute().parents) if p.exists()), folder)
-    unwritable = existing.is_relative_to("/proc")  # the kernel's: root's rights there are for show
-    if unwritable or not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
-        raise QuothError(f"{folder} cannot be written: set QUOTH_HOME to a folder that can")
+    try:
+        existing = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+        with tempfile.TemporaryFile(dir=existing):  # rights on paper do not tell: a file system may be read-only
+            pass
+    except OSError as e:
+        raise QuothError(f"{folder} cannot be written ({e.strerror}): set QUOTH_HOME to a folder that can") from None
     return str(folder)
 
 
