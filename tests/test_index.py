@@ -45,8 +45,8 @@ def assert_sound(shelf: Shelf) -> None:
     assert lexical.frequencies([])[0] == len(papers)
     for paper in store.texts():
         assert paper.paper_id in dict(lexical.search(f"{paper.title} {paper.abstract}", 99))
-    passages = [p for p, _ in store.nearest(shelf.embedder.query("bees"), 999)] if papers else []
-    assert len(passages) == sum(e.passages for e in papers.values())
+    # Counted, not searched: the approximate index may miss a neighbour of a handful after updates.
+    assert store._opened().count() == sum(e.passages for e in papers.values())
 
 
 # -- repeated and changed -------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import pytest
 
 from rag.build import index_paths, make_indexer, open_quoth
 from rag.cli import main
-from rag.errors import StoreError
+from rag.errors import SettingsError, StoreError
 from rag.settings import load_settings
 from tests.fakes import BEES
 from tests.llm_server import LLMServer
@@ -110,10 +110,14 @@ def test_no_server_there(
     assert command == ["doctor"] or (out, err.count("\n")) == ("", 1)
 
 
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:99999", "http://[::1", "http://:8000", "http://127.0.0.1:1/tenant", "http://x/a/b/c"]
-)
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999", "http://[::1", "http://:8000"])
 def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(SettingsError, match="QUOTH_CHROMA_URL: not an address: write http://host:port"):
+        load_settings(None, chroma_url=url)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/tenant", "http://x/a/b/c"])
+def test_an_address_with_half_a_place(url: str) -> None:
     with pytest.raises(StoreError, match="write http://host:8000 or https://host/tenant/database"):
         open_quoth(load_settings(None, chroma_url=url))
 
