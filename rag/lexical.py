@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +16,8 @@ from rag.text import analyzer, content_words, plain
 from rag.types import Paper
 
 _HEAP = 64_000_000  # bytes of the writer's buffer
+_MISSPELT = 5  # letters of a word that may be a misspelling: shorter ones are like too many others
+_TWO_SLIPS = 8  # letters from which two slips are forgiven
 
 
 class LexicalIndex:
@@ -75,8 +78,9 @@ class LexicalIndex:
     def search(self, question: str, n: int, only: Sequence[str] | None = None) -> list[tuple[str, float]]:
         """(paper id, BM25 score), best first, at most ``n``; only papers that share a subject word with the question.
 
-        A word counts as often as the question says it: long questions repeat what they are about. ``only`` restricts
-        to these papers. k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009).
+        A word counts as often as the question says it: long questions repeat what they are about. A longer word that
+        no paper has stands for the library's words spelt almost like it. ``only`` restricts to these papers.
+        k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009).
         """
         from tantivy import Occur, Query
 
@@ -85,7 +89,13 @@ class LexicalIndex:
         if not words or (only is not None and not only):
             return []
         schema = index.schema
-        weighted = [Query.boost_query(Query.term_query(schema, "text", w), times) for w, times in words.items()]
+        papers, counts = self.frequencies(words)
+        weighted = [
+            Query.boost_query(Query.term_query(schema, "text", w), times)
+            if counts[w] or len(w) < _MISSPELT
+            else _like(schema, w, times * math.log(1 + papers))
+            for w, times in words.items()
+        ]
         query = Query.boolean_query([(Occur.Should, term) for term in weighted])
         if only is not None:
             allowed = Query.const_score_query(Query.term_set_query(schema, "paper_id", list(only)), 0.0)
@@ -150,6 +160,14 @@ class LexicalIndex:
             index.register_tokenizer("quoth", analyzer())
             self._index, self._damaged = index, damaged
         return index
+
+
+def _like(schema: Any, word: str, score: float) -> Any:
+    """Papers with a word within one or two slips (swapped neighbours are one) of ``word``, each given ``score``."""
+    from tantivy import Query
+
+    slips = 2 if len(word) >= _TWO_SLIPS else 1
+    return Query.const_score_query(Query.fuzzy_term_query(schema, "text", word, slips, True), score)
 
 
 def _document(paper: Paper) -> Any:

@@ -47,6 +47,32 @@ def test_search(index: LexicalIndex, question: str, papers: list[str]) -> None:
     assert found(index, question)[:1] == papers[:1]
 
 
+@pytest.mark.parametrize(
+    ("question", "papers"),
+    [
+        ("flowres", ["a"]),  # neighbours swapped
+        ("flwers", ["a"]),
+        ("fluvers", []),  # two slips in a short word
+        ("beez", []),  # too short to be sure
+        ("flower flowres", ["a"]),
+    ],
+)
+def test_misspelt_words(index: LexicalIndex, question: str, papers: list[str]) -> None:
+    assert found(index, question) == papers
+
+
+def test_two_slips_in_a_long_word(tmp_path: Path) -> None:
+    index = LexicalIndex(tmp_path)
+    index.rebuild([Paper("a", "Reinforcement learning."), Paper("b", "Supervised learning.")], 1)
+    assert found(index, "reinfrocment") == ["a"]
+
+
+def test_a_word_of_the_library_is_taken_as_spelt(tmp_path: Path) -> None:
+    index = LexicalIndex(tmp_path)
+    index.rebuild([Paper("a", "A robust planner."), Paper("b", "A robot planner."), Paper("c", "A robots planet.")], 1)
+    assert found(index, "robust") == ["a"]
+
+
 def test_only_these_papers(index: LexicalIndex) -> None:
     assert found(index, "bees walk", "a", "unknown") == ["a"]
     assert found(index, "walk", "c/1 'x' #2") == ["c/1 'x' #2"]
