@@ -92,7 +92,7 @@ class LexicalIndex:
         papers, counts = self.frequencies(words)
         weighted = [
             Query.boost_query(Query.term_query(schema, "text", w), times)
-            if counts[w] or len(w) < _MISSPELT
+            if counts[w] or len(w) < _MISSPELT or not w.isalpha()  # GPT3 is no slip for GPT4
             else _like(schema, w, times * math.log(1 + papers))
             for w, times in words.items()
         ]

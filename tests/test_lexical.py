@@ -67,6 +67,12 @@ def test_two_slips_in_a_long_word(tmp_path: Path) -> None:
     assert found(index, "reinfrocment") == ["a"]
 
 
+def test_a_name_with_a_figure_is_no_misspelling(tmp_path: Path) -> None:
+    index = LexicalIndex(tmp_path)
+    index.rebuild([Paper("a", "We train LLaMA3 models.")], 1)
+    assert found(index, "llama2") == []
+
+
 def test_a_word_of_the_library_is_taken_as_spelt(tmp_path: Path) -> None:
     index = LexicalIndex(tmp_path)
     index.rebuild([Paper("a", "A robust planner."), Paper("b", "A robot planner."), Paper("c", "A robots planet.")], 1)
